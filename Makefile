@@ -1,0 +1,64 @@
+# Every target sets up what it needs; a second run finds it there.
+#
+#   make demo               the whole round on SQLite, no server needed
+#   make test [ARGS=...]    all tests, on real servers that it fetches where they are missing
+#   make soak MINUTES=10    the long explorations, sharing that time
+#   make check              linters, formatter, both type checkers
+#   make format             what the linter and the formatter can do by themselves
+#   make servers            the database servers alone; prints their versions
+#   make dist               the sdist and the wheel, in dist/
+#   make clean              all of it away, but for the cache of servers
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+MINUTES ?= 10
+ARGS ?=
+
+.PHONY: demo test soak check format servers dev dist clean
+.DEFAULT_GOAL := test
+
+demo: $(VENV)/.package
+	$(BIN)/sqlclaimgen demo $(ARGS)
+
+test: dev servers
+	$(BIN)/pytest $(ARGS)
+
+soak: dev servers
+	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -m soak $(ARGS)
+
+check: dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --isolated generated_examples
+	$(BIN)/ruff format --check --isolated generated_examples
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+format: dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+servers: dev
+	$(BIN)/python -m tests.servers
+
+dist: dev
+	rm -rf dist
+	$(BIN)/python -m build
+
+dev: $(VENV)/.dev
+
+# An editable install is redone only when the description of the package changes.
+$(VENV)/.package: pyproject.toml
+	scripts/create-venv $(VENV)
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	scripts/create-venv $(VENV)
+	$(PIP) install --editable '.[dev]'
+	touch $(VENV)/.package $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

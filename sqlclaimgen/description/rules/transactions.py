@@ -1,0 +1,43 @@
+"""Transactions: the keys that only some forms or some databases can follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlclaimgen.description.scope import Scope
+
+
+def isolation(scope: Scope) -> str | None:
+    """The level of claims and transactional handlers; None for READ COMMITTED."""
+    level = scope.shape.isolation
+    return None if level == "read committed" else level
+
+
+def mode(scope: Scope) -> str | None:
+    """How write transactions begin on SQLite."""
+    if scope.shape.mode is not None and scope.dialects and not _serves(scope, "modes"):
+        scope.error(
+            "MODE-UNUSED",
+            "`mode` is how SQLite begins a write transaction, and this table is not for SQLite",
+            'Add "sqlite" to `dialects`, or leave `mode` out.',
+            "mode",
+        )
+    return scope.shape.mode
+
+
+def notify(scope: Scope) -> bool:
+    """Whether an enqueue wakes the workers of other processes, on the databases that can."""
+    if scope.shape.notify and scope.dialects and not any(d.notify for d in scope.dialects):
+        no = scope.dialects[0].notify
+        scope.error(
+            "NOTIFY-UNUSED",
+            f"`notify` is set, and no database of this table serves it: {no.reason.rstrip('.')}",
+            no.way_out,
+            "notify",
+        )
+    return scope.shape.notify
+
+
+def _serves(scope: Scope, what: str) -> bool:
+    return any(not dialect.row_lock for dialect in scope.dialects) if what == "modes" else False

@@ -1,0 +1,128 @@
+"""What a database can do, as data: one object per dialect, and the only place that knows its name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sqlclaimgen.dialects.types import Kind, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TEXT = Type(Kind.TEXT)
+_TIME = Type(Kind.TIMESTAMP, precision=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """Whether a database can do a thing; when not, why, and what to do instead, a full sentence each."""
+
+    served: bool
+    reason: str = ""
+    way_out: str = ""
+
+    def __bool__(self) -> bool:
+        return self.served
+
+
+YES = Capability(served=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NameLimit:
+    """How long an identifier may be: `count` of `unit`, which is `bytes` (of UTF-8) or `characters`."""
+
+    count: int
+    unit: str
+
+    def length(self, name: str) -> int:
+        """The length of `name` as this database counts it."""
+        return len(name.encode()) if self.unit == "bytes" else len(name)
+
+
+class Dialect(ABC):
+    """One database. Subclasses fill in the data and the few functions that turn names and values to SQL."""
+
+    name: ClassVar[str]
+    """The word in `dialects = [..]`, and the folder of its templates and output."""
+    title: ClassVar[str]
+    floor: ClassVar[str]
+    """The oldest version served."""
+    name_limit: ClassVar[NameLimit]
+    sqlglot: ClassVar[str]
+    """The dialect sqlglot parses the statements as."""
+    row_lock: ClassVar[Capability] = YES
+    notify: ClassVar[Capability]
+    folders: ClassVar[tuple[str, ...]]
+    """Where its templates are looked for, most particular first."""
+    backslashes: ClassVar[bool] = False
+    """Whether a backslash escapes in strings."""
+    partial_indexes: ClassVar[bool] = False
+    """Whether an index can be limited to unfinished rows."""
+    time_literal: ClassVar[str]
+    """What the `.sql` files call a time: a type, or microseconds."""
+
+    @abstractmethod
+    def quote(self, name: str) -> str:
+        """`name` as an identifier, quotes inside doubled."""
+
+    @abstractmethod
+    def column_type(self, type: Type, *, key: bool = False) -> str:
+        """The type as this database spells it. `key`: the column is compared or indexed, so text is
+        compared exactly (case and accents count) and has a length where an index needs one."""
+
+    def qualified(self, schema: str | None, name: str) -> str:
+        """`schema.name`, each part quoted on its own: a dot inside a name is legal."""
+        return f"{self.quote(schema)}.{self.quote(name)}" if schema else self.quote(name)
+
+    def literal(self, value: str | int | float | bool | None) -> str:
+        """`value` as SQL text."""
+        if value is None:
+            return "NULL"
+        if isinstance(value, bool):
+            return self.boolean(value)
+        if isinstance(value, int | float):
+            return repr(value)
+        return self.text(value)
+
+    def boolean(self, value: bool) -> str:
+        """`value` as a boolean literal."""
+        return "TRUE" if value else "FALSE"
+
+    def text(self, value: str) -> str:
+        """`value` as a text literal."""
+        return "'" + value.replace("'", "''") + "'"
+
+    def typed(self, parameter: str, type: str) -> str:
+        """A parameter where the server could not tell its type by itself."""
+        return f":{parameter}"
+
+    def returned(self, expression: str, name: str, *, json: bool) -> str:
+        """A column in a claim's answer. JSON comes back as text, which the runtime decodes."""
+        return expression
+
+    ids: ClassVar[str] = ":ids"
+    """What stands in `IN (..)` for a list of ids."""
+    exhaust_off: ClassVar[str] = ""
+    """What a claim has added to the attempt before it moves exhausted rows, to be taken off again."""
+
+    def enqueued(self, value: str, type: str) -> str:
+        """A value of an INSERT, cast where the driver's own type would not fit."""
+        return value
+
+    now_default: ClassVar[str]
+    """The default of a time column that is filled when a row is inserted."""
+
+    def extra_type(self, kind: str) -> str:
+        """The type of a column that only the dead-letter table has: `text` or `time`."""
+        return self.column_type(_TIME if kind == "time" else _TEXT)
+
+    def storage(self, *, lease: bool, keeps_finished: bool) -> tuple[str, ...]:
+        """Storage settings that the workload wants, for `WITH (..)`."""
+        return ()
+
+    def override(self, sql: Mapping[str, str]) -> str | None:
+        """The exact type a description gives for this dialect (`sql = { postgres = "citext" }`)."""
+        return sql.get(self.name)

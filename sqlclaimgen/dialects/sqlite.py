@@ -1,0 +1,63 @@
+"""SQLite 3.35 and newer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlclaimgen.dialects.base import Capability, Dialect, NameLimit
+from sqlclaimgen.dialects.types import Kind
+
+if TYPE_CHECKING:
+    from sqlclaimgen.dialects.types import Type
+
+_NAMES = {
+    Kind.SMALLINT: "INTEGER",
+    Kind.INT: "INTEGER",
+    Kind.BIGINT: "INTEGER",
+    Kind.TEXT: "TEXT",
+    Kind.VARCHAR: "TEXT",
+    Kind.BYTES: "BLOB",
+    Kind.JSON: "TEXT",
+    Kind.UUID: "TEXT",
+    Kind.BOOLEAN: "INTEGER",
+    Kind.TIMESTAMP: "INTEGER",
+    Kind.DATE: "TEXT",
+    Kind.NUMERIC: "TEXT",
+    Kind.DOUBLE: "REAL",
+}
+
+
+class SQLite(Dialect):
+    """SQLite. Times are integer microseconds since 1970; one writer at a time."""
+
+    name = "sqlite"
+    title = "SQLite"
+    floor = "3.35"
+    name_limit = NameLimit(1000, "characters")
+    sqlglot = "sqlite"
+    folders = ("sqlite", "common")
+    partial_indexes = True
+    now_default = "(CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000)"
+    time_literal = "microseconds since 1970, UTC"
+    row_lock = Capability(
+        served=False,
+        reason="SQLite has no row locks: an open write transaction locks the whole file.",
+        way_out="Add a `locked_until` column for a lease, or set `advisory_lock`.",
+    )
+    notify = Capability(
+        served=False,
+        reason="only PostgreSQL has LISTEN and NOTIFY.",
+        way_out="Leave `notify` out: workers poll, once a second unless set.",
+    )
+
+    ids = "SELECT value FROM json_each(:ids)"
+    exhaust_off = " - 1"
+
+    def quote(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def boolean(self, value: bool) -> str:
+        return "1" if value else "0"
+
+    def column_type(self, type: Type, *, key: bool = False) -> str:
+        return _NAMES[type.kind]

@@ -1,0 +1,111 @@
+"""What generated modules call: claim, settle and enqueue on the caller's own connection."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from sqlclaimgen.runtime.claims import Claim
+from sqlclaimgen.runtime.connections import Connection
+from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
+from sqlclaimgen.runtime.driving import drive, session_of
+from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.errors import AlreadySettled, TransactionOpen
+from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols import enqueuing, lease
+from sqlclaimgen.runtime.protocols.forms import form_of
+from sqlclaimgen.runtime.protocols.scope import Scope
+from sqlclaimgen.runtime.queue import Queue
+
+D = TypeVar("D")
+N = TypeVar("N")
+I = TypeVar("I")
+L = TypeVar("L", bound=LeaseDelivery[Any, Any])
+
+_log = logging.getLogger("sqlclaimgen")
+
+
+def enqueue(queue: Queue[Any, Any, N, I], conn: Connection, new: N, delay: timedelta) -> I:
+    """Add a row in the transaction of `conn`, never committing it. Returns the row's id."""
+    session = session_of(conn, table=queue.table)
+    bound = queue.bind(session.dialect)
+    added: I = drive(session, enqueuing.enqueue(bound, new, delay), table=queue.table)
+    return added
+
+
+def enqueue_many(
+    queue: Queue[Any, Any, N, I], conn: Connection, rows: Iterable[N], delay: timedelta
+) -> list[I]:
+    """Add rows in the transaction of `conn`. Returns their ids, in order."""
+    return [enqueue(queue, conn, new, delay) for new in rows]
+
+
+def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit: int) -> Claim[D]:
+    """Take up to `limit` due rows. Raises TransactionOpen when `conn` has a transaction open, and
+    ValueError for a limit below 1."""
+    if limit < 1:
+        raise ValueError(f"limit is {limit}; a claim takes at least one row")
+    session = session_of(conn, table=queue.table)
+    _idle(session, queue.table, "claim")
+    form = form_of(queue)
+    bound = queue.bind(session.dialect)
+    taken = drive(session, form.claim(bound, scope, limit), table=queue.table)
+    deliveries: Any = taken.deliveries
+    for delivery in taken.deliveries:
+        delivery.connection = conn
+
+    def leave(failed: bool) -> None:
+        if session.broken and form.survives_sessions:
+            # nothing can run on this connection; what it held comes back when its lease ends
+            _log.warning("%s: left a claim on a broken transaction", queue.table)
+            return
+        joined = session.in_transaction
+        drive(session, form.leave(bound, deliveries, failed=failed, joined=joined), table=queue.table)
+
+    return Claim(queue.table, deliveries, leave)
+
+
+def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> None:
+    """Write an outcome. Joins the transaction open on `conn`, or commits its own."""
+    table = delivery.bound.queue.table
+    if delivery.settled:
+        raise AlreadySettled(
+            f"{table} {delivery.id!r}: this delivery is settled; a second outcome "
+            f"({type(outcome).__name__}) was refused.",
+            table=table,
+            id=delivery.id,
+            attempt=delivery.number,
+        )
+    session = session_of(conn, table=table)
+    form = form_of(delivery.bound.queue)
+    form.check(delivery, conn)
+    drive(session, form.settle(delivery, outcome, joined=session.in_transaction), table=table)
+
+
+def extend(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterable[L]) -> list[L]:
+    """Move the expiry of every delivery in work and commit. Returns those that are lost."""
+    session = session_of(conn, table=queue.table)
+    _idle(session, queue.table, "extend")
+    bound = queue.bind(session.dialect)
+    lost: Any = drive(session, lease.extend(bound, deliveries), table=queue.table)
+    return list(lost)
+
+
+def release(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterable[L]) -> None:
+    """Give unsettled deliveries back at once. Those that were lost are passed over."""
+    session = session_of(conn, table=queue.table)
+    bound = queue.bind(session.dialect)
+    joined = session.in_transaction
+    drive(session, lease.leave(bound, deliveries, failed=False, joined=joined), table=queue.table)
+
+
+def _idle(session: Session, table: str, statement: str) -> None:
+    if session.in_transaction:
+        raise TransactionOpen(
+            f"{table}: {statement} begins and commits a transaction of its own, and this connection has "
+            "one open. Commit it first, or use another connection.",
+            table=table,
+            statement=statement,
+        )

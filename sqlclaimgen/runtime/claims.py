@@ -1,0 +1,55 @@
+"""The block that holds what a claim took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, cast
+
+from sqlclaimgen.runtime.deliveries import Delivery
+from sqlclaimgen.runtime.errors import Closed
+
+D = TypeVar("D")
+
+
+class Claim(Generic[D]):
+    """The deliveries of one claim, to be used in a `with` block.
+
+    Iterating marks a delivery as started when it is handed out, and passes over those whose lease
+    ended meanwhile. Leaving the block gives back what was not settled.
+    """
+
+    def __init__(self, table: str, deliveries: Sequence[D], leave: Callable[[bool], None]) -> None:
+        self._table = table
+        self._deliveries = deliveries
+        self._leave = leave
+        self._left = False
+
+    def __len__(self) -> int:
+        return len(self._deliveries)
+
+    def __iter__(self) -> Iterator[D]:
+        for delivery in self._deliveries:
+            if self._left:
+                raise Closed(
+                    f"{self._table}: the claim's block has been left, and what was not settled is given "
+                    "back. Iterate inside the block.",
+                    table=self._table,
+                )
+            held = cast("Delivery[Any, Any]", delivery)
+            if held.live:
+                held.started = True
+                yield delivery
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if not self._left:
+            self._left = True
+            self._leave(error is not None)

@@ -1,0 +1,216 @@
+"""Values between Python and the wire, one codec for each way a driver carries them.
+
+A kind is the word of the description: `bigint`, `timestamp(6)`, `json`. JSON is text here; what a
+team's own types make of it is in `values`.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, ClassVar, NamedTuple
+
+from sqlclaimgen.runtime.clock import MICROSECOND, floor
+from sqlclaimgen.runtime.steps import Many
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Held(NamedTuple):
+    """What a fenced statement must still find in a row. `sent` is the expiry of an extension whose
+    answer is not known yet, or the token again."""
+
+    id: Any
+    token: datetime
+    sent: datetime
+    attempt: int
+
+
+def precision_of(kind: str) -> int:
+    """Fraction digits of `timestamp(p)`."""
+    return int(kind[len("timestamp(") : -1]) if kind.startswith("timestamp(") else 6
+
+
+def to_microseconds(value: datetime) -> int:
+    """Integer microseconds since 1970, exact."""
+    return (value - _EPOCH) // MICROSECOND
+
+
+def from_microseconds(value: int) -> datetime:
+    """The inverse of to_microseconds."""
+    return _EPOCH + value * MICROSECOND
+
+
+def aware(value: datetime) -> datetime:
+    """`value`, in UTC. Raises ValueError when it has no time zone: nobody could say which moment it is."""
+    if value.tzinfo is None:
+        raise ValueError(f"naive datetime {value!r}: give it a time zone")
+    return value.astimezone(UTC)
+
+
+class Codec:
+    """Encodes parameters and decodes results. This one fits psycopg, which knows most types itself."""
+
+    dialect: ClassVar[str] = "postgres"
+    unordered: ClassVar[bool] = False
+    """Whether a claim's rows come back in no order (SQLite's RETURNING), so that they are sorted here."""
+
+    def encode(self, kind: str, value: Any) -> Any:
+        """A Python value of `kind` as the driver takes it. Raises ValueError for a naive datetime."""
+        if value is None:
+            return None
+        if kind.startswith("timestamp"):
+            return self.time(floor(aware(value), precision_of(kind)))
+        return value
+
+    def decode(self, kind: str, value: Any) -> Any:
+        """A result value as Python sees it. Raises ValueError when it is no `kind`."""
+        if value is None:
+            return None
+        if kind.startswith("timestamp"):
+            return self.from_time(value)
+        return value
+
+    def time(self, value: datetime) -> Any:
+        """An aware time as the driver takes it, with all its microseconds."""
+        return aware(value)
+
+    def from_time(self, value: Any) -> datetime:
+        """The inverse of time."""
+        if not isinstance(value, datetime):
+            raise ValueError(f"{value!r} is no timestamp")
+        return value.astimezone(UTC)
+
+    def ids(self, kind: str, ids: Sequence[Any]) -> dict[str, Any]:
+        """The parameters that name rows."""
+        return {"ids": [self.encode(kind, id) for id in ids]}
+
+    def held(self, kind: str, held: Sequence[Held]) -> dict[str, Any]:
+        """The parameters of a fenced statement over many rows."""
+        return {
+            "ids": [self.encode(kind, lease.id) for lease in held],
+            "tokens": [self.time(lease.token) for lease in held],
+            "sents": [self.time(lease.sent) for lease in held],
+            "attempts": [lease.attempt for lease in held],
+        }
+
+
+class MySQLCodec(Codec):
+    """For PyMySQL: times are naive and in UTC, for it drops an offset without a word."""
+
+    dialect = "mysql"
+
+    def encode(self, kind: str, value: Any) -> Any:
+        if kind == "uuid" and value is not None:
+            return str(value)
+        return super().encode(kind, value)
+
+    def decode(self, kind: str, value: Any) -> Any:
+        if value is None:
+            return None
+        match kind:
+            case "uuid":
+                return uuid.UUID(bytes=value) if isinstance(value, bytes) else uuid.UUID(str(value))
+            case "boolean":
+                return bool(value)
+            case "json":
+                return value.decode() if isinstance(value, bytes) else value
+            case _:
+                return super().decode(kind, value)
+
+    def time(self, value: datetime) -> Any:
+        return aware(value).replace(tzinfo=None)
+
+    def from_time(self, value: Any) -> datetime:
+        if not isinstance(value, datetime):
+            raise ValueError(f"{value!r} is no timestamp")
+        return value.replace(tzinfo=UTC)
+
+    def ids(self, kind: str, ids: Sequence[Any]) -> dict[str, Any]:
+        return {"ids": Many([self.encode(kind, id) for id in ids])}
+
+    def held(self, kind: str, held: Sequence[Held]) -> dict[str, Any]:
+        rows: list[tuple[Any, ...]] = []
+        for lease in held:
+            for token in dict.fromkeys((lease.token, lease.sent)):
+                rows.append((self.encode(kind, lease.id), self.time(token), lease.attempt))
+        return {
+            "ids": Many([self.encode(kind, lease.id) for lease in held]),
+            "held": Many(rows),
+            "held_tokens": Many([row[:2] for row in rows]),
+        }
+
+
+class MariaDBCodec(MySQLCodec):
+    """MariaDB, through the same driver."""
+
+    dialect = "mariadb"
+
+
+class SQLiteCodec(Codec):
+    """For sqlite3: times are integer microseconds, lists are JSON."""
+
+    dialect = "sqlite"
+    unordered = True
+
+    def encode(self, kind: str, value: Any) -> Any:
+        if value is None:
+            return None
+        match kind:
+            case "uuid":
+                return str(value)
+            case "boolean":
+                return int(value)
+            case "date":
+                return value.isoformat()
+            case _ if kind.startswith("numeric"):
+                return str(value)
+            case _:
+                return super().encode(kind, value)
+
+    def decode(self, kind: str, value: Any) -> Any:
+        if value is None:
+            return None
+        match kind:
+            case "uuid":
+                return uuid.UUID(value)
+            case "boolean":
+                return bool(value)
+            case "date":
+                return date.fromisoformat(value)
+            case _ if kind.startswith("numeric"):
+                return Decimal(value)
+            case _:
+                return super().decode(kind, value)
+
+    def time(self, value: datetime) -> Any:
+        return to_microseconds(aware(value))
+
+    def from_time(self, value: Any) -> datetime:
+        if not isinstance(value, int):
+            raise ValueError(f"{value!r} is no integer of microseconds since 1970")
+        return from_microseconds(value)
+
+    def ids(self, kind: str, ids: Sequence[Any]) -> dict[str, Any]:
+        return {"ids": json.dumps([self.encode(kind, id) for id in ids])}
+
+    def held(self, kind: str, held: Sequence[Held]) -> dict[str, Any]:
+        rows = [
+            (
+                self.encode(kind, lease.id),
+                self.time(lease.token),
+                self.time(lease.sent),
+                lease.attempt,
+            )
+            for lease in held
+        ]
+        return {"held": json.dumps(rows)}
+
+
+CODECS: dict[str, Codec] = {
+    codec.dialect: codec for codec in (Codec(), MySQLCodec(), MariaDBCodec(), SQLiteCodec())
+}
+"""By dialect."""

@@ -1,0 +1,1 @@
+"""Drivers, one module each: psycopg, PyMySQL and sqlite3 behind one small interface."""

@@ -1,0 +1,88 @@
+"""A connection as the runtime uses it: steps in, results out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from sqlclaimgen.runtime.errors import FaultKind
+from sqlclaimgen.runtime.steps import (
+    Begin,
+    Close,
+    Commit,
+    ReleaseSavepoint,
+    Result,
+    Rollback,
+    RollbackToSavepoint,
+    Run,
+    Savepoint,
+    Step,
+)
+
+
+class Session(ABC):
+    """One connection. It never alters what the caller set on it."""
+
+    dialect: str
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    @property
+    @abstractmethod
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether the open transaction can only be rolled back, or the connection is closed."""
+        return False
+
+    def execute(self, step: Step) -> Result:
+        """Carry out one step. Raises the driver's own errors."""
+        match step:
+            case Run():
+                return self.run(step.sql, step.parameters)
+            case Begin():
+                self.begin(step.isolation or "read committed")
+            case Commit():
+                self.commit()
+            case Rollback():
+                self.rollback()
+            case Savepoint(name):
+                self.run(f"SAVEPOINT {name}", {})
+            case ReleaseSavepoint(name):
+                self.run(f"RELEASE SAVEPOINT {name}", {})
+            case RollbackToSavepoint(name):
+                self.run(f"ROLLBACK TO SAVEPOINT {name}", {})
+            case Close():
+                self.close()
+        return Result()
+
+    @abstractmethod
+    def begin(self, isolation: str) -> None:
+        """Open a transaction at `isolation`, whatever the session's default is."""
+
+    @abstractmethod
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
+        """Run a statement with `:name` placeholders and read all it returns."""
+
+    def commit(self) -> None:
+        """Commit."""
+        self.connection.commit()
+
+    def rollback(self) -> None:
+        """Roll back; close the connection when that fails, so that nothing of it stays behind."""
+        try:
+            self.connection.rollback()
+        except Exception:
+            self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection. Never fails."""
+
+    @abstractmethod
+    def fault(self, error: BaseException) -> FaultKind | None:
+        """What a driver's error means; None for an error that is not the driver's."""

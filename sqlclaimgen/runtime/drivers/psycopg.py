@@ -1,0 +1,85 @@
+"""PostgreSQL through psycopg 3."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+
+from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.errors import FaultKind
+from sqlclaimgen.runtime.placeholders import pyformat
+from sqlclaimgen.runtime.steps import Result
+
+_CONFLICTS = (
+    errors.SerializationFailure,
+    errors.DeadlockDetected,
+    errors.LockNotAvailable,
+    errors.QueryCanceled,
+)
+_LOST = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow, errors.IdleInTransactionSessionTimeout)
+
+
+def opening(autocommit: bool, isolation: str) -> str:
+    """The statement that opens a transaction at `isolation`. Outside autocommit psycopg has sent the
+    BEGIN by itself, and the level is set inside."""
+    level = isolation.upper()
+    if autocommit:
+        return f"BEGIN ISOLATION LEVEL {level}"
+    return f"SET TRANSACTION ISOLATION LEVEL {level}"
+
+
+def fault(connection: Any, error: BaseException) -> FaultKind | None:
+    """What one of psycopg's errors means."""
+    if not isinstance(error, psycopg.Error):
+        return None
+    if connection.closed or isinstance(error, _LOST):
+        return FaultKind.LOST
+    if isinstance(error, _CONFLICTS):
+        return FaultKind.CONFLICT
+    if isinstance(error, errors.UniqueViolation):
+        return FaultKind.UNIQUE
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        return FaultKind.LOST
+    return FaultKind.REFUSED
+
+
+class PsycopgSession(Session):
+    """A psycopg connection, in autocommit or not."""
+
+    dialect = "postgres"
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.info.transaction_status in (
+            TransactionStatus.ACTIVE,
+            TransactionStatus.INTRANS,
+            TransactionStatus.INERROR,
+        )
+
+    @property
+    def broken(self) -> bool:
+        return self.connection.info.transaction_status in (
+            TransactionStatus.INERROR,
+            TransactionStatus.UNKNOWN,
+        )
+
+    def begin(self, isolation: str) -> None:
+        self.run(opening(self.connection.autocommit, isolation), {})
+
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
+        # not connection.cursor(): the caller's row_factory and cursor_factory are theirs
+        with psycopg.Cursor(self.connection, row_factory=tuple_row) as cursor:
+            cursor.execute(pyformat(sql), parameters)
+            rows = cursor.fetchall() if cursor.description is not None else ()
+            return Result(rows, cursor.rowcount)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def fault(self, error: BaseException) -> FaultKind | None:
+        return fault(self.connection, error)

@@ -1,0 +1,85 @@
+"""MySQL and MariaDB through PyMySQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pymysql
+from pymysql.constants import CR, ER, SERVER_STATUS
+from pymysql.cursors import Cursor
+
+from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.errors import FaultKind
+from sqlclaimgen.runtime.placeholders import expanded
+from sqlclaimgen.runtime.steps import Result
+
+_LOST = frozenset(
+    {
+        CR.CR_SERVER_GONE_ERROR,
+        CR.CR_SERVER_LOST,
+        CR.CR_CONN_HOST_ERROR,
+        CR.CR_CONNECTION_ERROR,
+        ER.SERVER_SHUTDOWN,
+        ER.NORMAL_SHUTDOWN,
+        1927,  # connection was killed (MariaDB)
+        3169,  # session was killed (MySQL)
+        4031,  # disconnected by the server because of inactivity (MySQL)
+    }
+)
+_CONFLICTS = frozenset({ER.LOCK_DEADLOCK, ER.LOCK_WAIT_TIMEOUT, 3572, 3058})
+
+
+def dialect_of(connection: Any) -> str:
+    """`mariadb` or `mysql`, by the server's version string (`5.5.5-10.11.19-MariaDB` is MariaDB)."""
+    return "mariadb" if "mariadb" in str(connection.server_version).lower() else "mysql"
+
+
+class PyMySQLSession(Session):
+    """A PyMySQL connection, in autocommit or not."""
+
+    def __init__(self, connection: Any) -> None:
+        super().__init__(connection)
+        self.dialect = dialect_of(connection)
+
+    @property
+    def in_transaction(self) -> bool:
+        return bool(self.connection.server_status & SERVER_STATUS.SERVER_STATUS_IN_TRANS)
+
+    @property
+    def broken(self) -> bool:
+        return not self.connection.open
+
+    def begin(self, isolation: str) -> None:
+        # for the next transaction only: the session keeps the caller's level
+        self.run(f"SET TRANSACTION ISOLATION LEVEL {isolation.upper()}", {})
+        self.run("START TRANSACTION", {})
+
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
+        text, values = expanded(sql, parameters)
+        with Cursor(self.connection) as cursor:
+            cursor.execute(text, values)
+            described: Any = cursor.description
+            rows = cursor.fetchall() if described is not None else ()
+            return Result(rows, cursor.rowcount, cursor.lastrowid)
+
+    def close(self) -> None:
+        try:
+            self.connection.close()
+        except pymysql.Error:
+            pass  # closed already
+
+    def fault(self, error: BaseException) -> FaultKind | None:
+        # PyMySQL lets errors of the socket through as they are
+        if isinstance(error, (OSError, pymysql.InterfaceError)):
+            return FaultKind.LOST
+        if not isinstance(error, pymysql.Error):
+            return None
+        code = error.args[0] if error.args else None
+        if code in _LOST or not self.connection.open:
+            return FaultKind.LOST
+        if code in _CONFLICTS:
+            return FaultKind.CONFLICT
+        if code == ER.DUP_ENTRY:
+            return FaultKind.UNIQUE
+        return FaultKind.REFUSED

@@ -1,0 +1,52 @@
+"""SQLite through sqlite3."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.errors import FaultKind
+from sqlclaimgen.runtime.steps import Result
+
+
+class SQLiteSession(Session):
+    """A sqlite3 connection, whatever its isolation_level."""
+
+    dialect = "sqlite"
+
+    @property
+    def in_transaction(self) -> bool:
+        return bool(self.connection.in_transaction)
+
+    def begin(self, isolation: str) -> None:
+        # a deferred BEGIN that reads, then writes, fails at once in spite of the busy timeout
+        self.run("BEGIN IMMEDIATE", {})
+
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
+        cursor = self.connection.cursor(sqlite3.Cursor)
+        cursor.row_factory = None
+        try:
+            cursor.execute(sql, parameters)
+            # an unread RETURNING holds the write lock and commits nothing
+            rows = cursor.fetchall() if cursor.description is not None else ()
+            return Result(rows, max(cursor.rowcount, 0), cursor.lastrowid)
+        finally:
+            cursor.close()
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def fault(self, error: BaseException) -> FaultKind | None:
+        if not isinstance(error, sqlite3.Error):
+            return None
+        if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+            return FaultKind.LOST
+        if isinstance(error, sqlite3.OperationalError):
+            primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                return FaultKind.CONFLICT
+        if isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error):
+            return FaultKind.UNIQUE
+        return FaultKind.REFUSED

@@ -1,0 +1,80 @@
+"""Running a protocol on a connection, blocking."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypeVar
+
+from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.errors import FaultKind, StatementFailed, UnsupportedServer
+from sqlclaimgen.runtime.steps import Protocol, Result, Run, Step
+
+T = TypeVar("T")
+
+_WAYS_OUT = {
+    FaultKind.LOST: "The connection is gone; open a new one.",
+    FaultKind.CONFLICT: "Nothing of it was written; try again.",
+    FaultKind.UNIQUE: "A row with the same key exists.",
+    FaultKind.REFUSED: "Compare the live table with the generated DDL.",
+}
+
+
+def session_of(connection: Any, *, table: str) -> Session:
+    """The session for a blocking connection, by its class. Raises UnsupportedServer for anything else."""
+    psycopg = sys.modules.get("psycopg")
+    if psycopg is not None and isinstance(connection, psycopg.Connection):
+        from sqlclaimgen.runtime.drivers.psycopg import PsycopgSession
+
+        return PsycopgSession(connection)
+    pymysql = sys.modules.get("pymysql")
+    if pymysql is not None and isinstance(connection, pymysql.connections.Connection):
+        from sqlclaimgen.runtime.drivers.pymysql import PyMySQLSession
+
+        return PyMySQLSession(connection)
+    sqlite3 = sys.modules.get("sqlite3")
+    if sqlite3 is not None and isinstance(connection, sqlite3.Connection):
+        from sqlclaimgen.runtime.drivers.sqlite import SQLiteSession
+
+        return SQLiteSession(connection)
+    kind = type(connection)
+    raise UnsupportedServer(
+        f"{table}: a {kind.__module__}.{kind.__qualname__} is no connection of psycopg, PyMySQL or "
+        "sqlite3. Pass the driver's own blocking connection.",
+        table=table,
+    )
+
+
+def failure(table: str, step: Step, error: BaseException, kind: FaultKind) -> StatementFailed:
+    """The runtime's error for a driver's: which table, which row, which statement, what to do."""
+    name = step.statement if isinstance(step, Run) else type(step).__name__.lower()
+    row = step.id if isinstance(step, Run) else None
+    where = f"{table} {row!r}" if row is not None else table
+    return StatementFailed(
+        f"{where}: {name} failed: {error}. {_WAYS_OUT[kind]}",
+        table=table,
+        kind=kind,
+        id=row,
+        statement=name,
+    )
+
+
+def drive(session: Session, protocol: Protocol[T], *, table: str) -> T:
+    """Run a protocol to its end on one connection. A driver's error reaches it as StatementFailed."""
+    result: Result | None = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = protocol.throw(error) if error else protocol.send(result)  # type: ignore[arg-type]
+        except StopIteration as stop:
+            value: T = stop.value
+            return value
+        result, error = None, None
+        try:
+            result = session.execute(step)
+        except BaseException as caught:
+            kind = session.fault(caught)
+            if kind is None:
+                error = caught
+            else:
+                error = failure(table, step, caught, kind)
+                error.__cause__ = caught

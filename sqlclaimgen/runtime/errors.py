@@ -1,0 +1,111 @@
+"""Everything the runtime raises: one root, fields before text."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ClaimError(Exception):
+    """Root of everything the runtime raises.
+
+    `table`, `id`, `attempt` and `statement` say where it happened; they are None or empty where the
+    error concerns no row or no statement.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        table: str,
+        id: object = None,
+        attempt: int | None = None,
+        statement: str = "",
+    ) -> None:
+        super().__init__(text)
+        self.table = table
+        self.id = id
+        self.attempt = attempt
+        self.statement = statement
+
+
+class LeaseLost(ClaimError):
+    """The row no longer holds this delivery's token: another claim has it, or it is settled."""
+
+
+class ClaimLost(ClaimError):
+    """The session that held the row is gone, and with it the row lock or the key's lock."""
+
+
+class SettlementUnknown(ClaimError):
+    """The server gave no answer to a COMMIT, and nothing found afterwards tells whether it counted."""
+
+
+class BatchRolledBack(ClaimError):
+    """Another settlement of this batch failed, so the whole batch was rolled back; the row is due."""
+
+
+class TransactionOpen(ClaimError):
+    """The call commits at once, so it refuses a connection with work of the caller's open on it."""
+
+
+class WrongConnection(ClaimError):
+    """This delivery is held by another connection, and only that one can settle it."""
+
+
+class AlreadySettled(ClaimError):
+    """The delivery has its outcome already."""
+
+
+class UnsupportedServer(ClaimError):
+    """The table was not generated for the database behind this connection."""
+
+
+class ServerTooOld(ClaimError):
+    """The server is older than the oldest version the statements were written for."""
+
+
+class SchemaMismatch(ClaimError):
+    """A generated statement does not fit the live table. `column` names the column where it is known."""
+
+    def __init__(self, text: str, *, table: str, statement: str, column: str | None = None) -> None:
+        super().__init__(text, table=table, statement=statement)
+        self.column = column
+
+
+class RowInvalid(ClaimError):
+    """A claimed row does not decode into its declared types. The row stays claimed; settle it."""
+
+
+class AlreadyQueued(ClaimError):
+    """A row with the same dedupe key is queued already."""
+
+
+class FormatUnknown(ClaimError):
+    """The module was generated in a format that this runtime does not know."""
+
+
+class Closed(ClaimError):
+    """The worker or the claim's block has been left."""
+
+
+class FaultKind(StrEnum):
+    """What a failed statement means for the one who ran it."""
+
+    LOST = "lost"
+    """The connection is gone, and every lock with it."""
+    CONFLICT = "conflict"
+    """A deadlock, a serialization failure, a lock wait that timed out, a busy file: try again."""
+    UNIQUE = "unique"
+    """A unique index refused the row."""
+    REFUSED = "refused"
+    """Anything else the server said no to."""
+
+
+class StatementFailed(ClaimError):
+    """The database refused a statement or did not answer. The driver's own error is the cause."""
+
+    def __init__(
+        self, text: str, *, table: str, kind: FaultKind, id: object = None, statement: str = ""
+    ) -> None:
+        super().__init__(text, table=table, id=id, statement=statement)
+        self.kind = kind

@@ -1,0 +1,46 @@
+"""What a handler may return. A table's module re-exports only those it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """Done: the row is deleted, or marked finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Due again now, behind what waits. At the last attempt, a dead letter."""
+
+    error: str | None = None
+    """Kept in `last_error` where the table has the role."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAfter:
+    """Due again after `delay`. At the last attempt, a dead letter."""
+
+    delay: timedelta
+    error: str | None = None
+    """Kept in `last_error` where the table has the role."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """Finished like an ack, counted apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """Given up: moved to where the table keeps its dead letters."""
+
+    reason: str = "rejected"
+    error: str | None = None
+
+
+AnyOutcome: TypeAlias = Ack | Retry | RetryAfter | Discard | DeadLetter
+"""Every outcome there is; a table's own `Outcome` has those it serves."""

@@ -1,0 +1,51 @@
+"""Rows whose crashes used their attempts up: moved by the claim that meets them, in its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlclaimgen.runtime.deliveries import Delivery
+from sqlclaimgen.runtime.protocols.claimed import Claimed
+from sqlclaimgen.runtime.queue import Bound
+from sqlclaimgen.runtime.steps import Protocol
+
+REASON = "exhausted"
+
+
+def apart(
+    bound: Bound, rows: Sequence[Claimed], now: datetime
+) -> Protocol[tuple[list[Claimed], int]]:
+    """The rows to hand out, and how many were moved. Where the claim's statement moved them itself it
+    says so in each row's last value."""
+    most = bound.queue.max_attempts
+    if most is None:
+        return list(rows), 0
+    if not bound.has("exhaust"):
+        live = [row for row in rows if not (row.rest and row.rest[-1])]
+        return live, len(rows) - len(live)
+    live = [row for row in rows if row.attempt <= most or row_in_dead_group(bound, row)]
+    spent = sorted(row.id for row in rows if row not in live)
+    if spent:
+        ids = bound.codec.ids(bound.queue.id_kind, spent)
+        moved = {"now": bound.codec.time(now), "reason": REASON, "error": None}
+        yield from bound.run("exhaust", {**ids, **moved})
+        if bound.has("exhaust_remove"):
+            yield from bound.run("exhaust_remove", ids)
+    return live, len(spent)
+
+
+def row_in_dead_group(bound: Bound, row: Claimed) -> bool:
+    """Whether a claimed row is in the group that holds dead letters, where attempts are not limited."""
+    return _in_dead_group(bound, row.values)
+
+
+def in_dead_group(delivery: Delivery[Any, Any]) -> bool:
+    """Whether a delivery's row is in the group that holds dead letters."""
+    return _in_dead_group(delivery.bound, delivery.raw)
+
+
+def _in_dead_group(bound: Bound, values: Sequence[Any]) -> bool:
+    group, dead = bound.queue.group, bound.queue.dead_group
+    return group is not None and dead is not None and values[bound.queue.index(group.field)] == dead

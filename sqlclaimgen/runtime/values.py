@@ -1,0 +1,149 @@
+"""A team's own types: what a column holds, made from a plain value and back again."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import json
+import types
+import typing
+import uuid
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, TypeVar, cast
+
+from sqlclaimgen.runtime.codecs import Codec
+from sqlclaimgen.runtime.queue import Column
+
+T = TypeVar("T")
+
+
+def encode_json(value: object) -> str:
+    """JSON text of a value: plain data, dataclasses (also inside one another), pydantic models, enums,
+    uuids, decimals, dates. Raises TypeError or ValueError for anything else, NaN included."""
+    return json.dumps(
+        _plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def decode_json(text: str, into: type[T]) -> T:
+    """`into` made from JSON text: a pydantic model by its own rules, a dataclass field by field with
+    nested dataclasses, enums, dates and so on made from their hints, any other type by calling it.
+    Raises ValueError, TypeError or KeyError when the text does not fit."""
+    validate = getattr(into, "model_validate_json", None)
+    if callable(validate):
+        return cast("T", validate(text))
+    return cast("T", _build(json.loads(text), into))
+
+
+def encoded(codec: Codec, column: Column, value: object) -> Any:
+    """A field of a New as the driver takes it."""
+    if value is None:
+        return None
+    if column.kind == "json":
+        return codec.encode("json", encode_json(value))
+    return codec.encode(column.kind, encode_as(value))
+
+
+def decoded(codec: Codec, column: Column, value: Any) -> Any:
+    """A claimed value as a field of a Row. Raises whatever the column's own type raises."""
+    plain = codec.decode(column.kind, value)
+    if plain is None:
+        return None
+    if column.kind == "json":
+        return decode_json(plain, column.python) if column.python else json.loads(plain)
+    return decode_as(plain, column.python) if column.python else plain
+
+
+def encode_as(value: object) -> Any:
+    """The plain value of a team's own scalar type: an enum's value, anything else as it is."""
+    return value.value if isinstance(value, enum.Enum) else value
+
+
+def decode_as(value: Any, into: type[T]) -> T:
+    """`into` made from a plain value. Raises ValueError or TypeError when it does not fit."""
+    return value if isinstance(value, into) else cast("Any", into)(value)
+
+
+def _plain(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        return dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    match value:
+        case enum.Enum():
+            return _plain(value.value)
+        case Mapping():
+            items = value.items()
+            return {str(_plain(key)): _plain(item) for key, item in items}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(item) for item in cast("list[Any]", value)]
+        case datetime() | date():
+            return value.isoformat()
+        case uuid.UUID() | Decimal():
+            return str(value)
+        case _:
+            return value
+
+
+@functools.cache
+def _hints(into: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(into)
+
+
+def _build(value: Any, into: Any) -> Any:
+    if into is Any or into is object:
+        return value
+    origin = typing.get_origin(into)
+    if origin is not None:
+        return _build_generic(value, into, origin)
+    if not isinstance(into, type) or value is None:
+        return value
+    kind: type[Any] = cast("type[Any]", into)
+    if dataclasses.is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise TypeError(f"{kind.__name__} needs an object, not {value!r}")
+        hints = _hints(kind)
+        data = cast("dict[str, Any]", value)
+        return kind(**{name: _build(item, hints.get(name, Any)) for name, item in data.items()})
+    if typing.is_typeddict(kind) or isinstance(value, kind):
+        return value
+    if issubclass(kind, datetime | date):
+        return kind.fromisoformat(value)
+    if issubclass(kind, bool | int | str) and not issubclass(kind, enum.Enum):
+        raise TypeError(f"{value!r} is no {kind.__name__}")
+    return kind(**cast("dict[str, Any]", value)) if isinstance(value, dict) else kind(value)
+
+
+def _build_generic(value: Any, into: Any, origin: Any) -> Any:
+    arguments = typing.get_args(into)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        failure: Exception | None = None
+        for candidate in arguments:
+            if candidate is type(None):
+                continue
+            try:
+                return _build(value, candidate)
+            except (TypeError, ValueError, KeyError) as error:
+                failure = error
+        raise TypeError(f"{value!r} fits none of {into}") from failure
+    if origin is typing.Literal:
+        if value not in arguments:
+            raise ValueError(f"{value!r} is none of {arguments}")
+        return value
+    if origin in (list, set, frozenset) and isinstance(value, list):
+        return origin(_build(item, arguments[0]) for item in value)
+    if origin is tuple and isinstance(value, list):
+        items = value
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return tuple(_build(item, arguments[0]) for item in items)
+        return tuple(_build(item, kind) for item, kind in zip(items, arguments, strict=True))
+    if origin is dict and isinstance(value, dict):
+        data = value
+        return {_build(k, arguments[0]): _build(v, arguments[1]) for k, v in data.items()}
+    return value

@@ -1,0 +1,99 @@
+"""The DDL of a table: what a DBA runs once, before the first row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlclaimgen.description.model import INTEGERS, Column, DeadLetterTable, Form, Kind, Role
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from sqlclaimgen.statements.model import Index
+    from sqlclaimgen.statements.names_in_sql import ColumnInSQL, NamesInSQL
+
+_COMMENTS = {
+    Role.ATTEMPT: "Number of the next delivery, from 1; one more while a delivery is in work.",
+    Role.LOCKED_UNTIL: "Lease: the row is held until then. NULL: free.",
+    Role.RETRY_AFTER: "The row is not due before.",
+    Role.PROCESSED_AT: "When the row was finished. NULL: not yet.",
+    Role.PRIORITY: "Smaller is more urgent.",
+    Role.GROUP: "The queue within the table.",
+    Role.PARTITION_KEY: "Rows of one key run in order on one worker.",
+    Role.LAST_ERROR: "What went wrong the last time.",
+    Role.DEDUPE_KEY: "At most one row with this key is queued.",
+    Role.STATUS: "Whether the row waits, is finished, or was given up.",
+    Role.ORIGIN: "The group a dead letter came from.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition:
+    """One line of CREATE TABLE. `check` is SQLite's, which compares types only when told."""
+
+    name: str
+    type: str
+    null: bool
+    default: str | None
+    generated: bool
+    id: bool
+    time: bool
+    json: bool
+    comment: str | None
+    """Text, not yet quoted."""
+
+
+def _definition(names: NamesInSQL, column: ColumnInSQL, *, dead: bool) -> ColumnDefinition:
+    described: Column = column.column
+    dialect = names.dialect
+    default = None
+    if described.default is not None and not dead:
+        default = dialect.literal(described.default)
+    if described.default_now and not dead:
+        default = dialect.now_default
+    comment = _COMMENTS.get(described.role) if described.role else None
+    return ColumnDefinition(
+        name=column.name,
+        type=column.type,
+        null=described.null or (dead and described.role is not Role.ID),
+        default=default,
+        generated=described.generated and described.type.kind in INTEGERS and not dead,
+        id=described.role is Role.ID,
+        time=described.type.kind is Kind.TIMESTAMP,
+        json=column.json,
+        comment=None if dead else comment,
+    )
+
+
+def render(env: jinja2.Environment, names: NamesInSQL, made: tuple[Index, ...]) -> str:
+    """The text of `<table>.ddl.sql`, without its header."""
+    dialect = names.dialect
+    quoted = [
+        {
+            "name": dialect.quote(index.name),
+            "columns": [dialect.quote(column) for column in index.columns],
+            "serves": index.serves,
+            "where": index.where,
+            "unique": index.unique,
+        }
+        for index in made
+    ]
+    dead = names.described.dead_letter
+    extras: list[tuple[str, str, bool]] = []
+    if isinstance(dead, DeadLetterTable):
+        for which, kind in (("reason", "text"), ("error", "text"), ("time", "time")):
+            name = names.dead_extra(which)
+            if name:
+                extras.append((name, dialect.extra_type(kind), kind == "time"))
+    return env.get_template("ddl/table.sql").render(
+        t=names,
+        columns=[_definition(names, column, dead=False) for column in names.columns],
+        dead_columns=[_definition(names, column, dead=True) for column in names.columns],
+        extras=extras,
+        indexes=quoted,
+        storage=dialect.storage(
+            lease=names.described.form is Form.LEASE,
+            keeps_finished=names.described.keeps_finished,
+        ),
+    )

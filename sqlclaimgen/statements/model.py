@@ -1,0 +1,62 @@
+"""Statements as data: what is written into the `.sql` files, into the modules, and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlclaimgen.description.model import Column, Table
+    from sqlclaimgen.dialects import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A `:name` of a statement and what to pass for it."""
+
+    name: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One named statement. Everything but `text` is for the reader of the `.sql` file."""
+
+    name: str
+    purpose: tuple[str, ...]
+    """What it does, and why it is written this way; one line each."""
+    parameters: tuple[Parameter, ...]
+    transaction: str
+    locks: str
+    index: str
+    """The index it relies on; `the primary key`; or `none`."""
+    runs: str
+    """How often."""
+    text: str
+    """With `:name` placeholders and without a closing semicolon: exactly what reaches the driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index that a statement relies on. Names are not quoted yet."""
+
+    name: str
+    columns: tuple[str, ...]
+    serves: str
+    """The statements that need it, for the comment above it."""
+    where: str | None = None
+    """The condition of a partial index, as SQL."""
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything generated for one table on one database."""
+
+    table: Table
+    dialect: Dialect
+    statements: tuple[Statement, ...]
+    indexes: tuple[Index, ...]
+    ddl: str
+    columns: tuple[Column, ...]
+    """What a claim returns as the Row, in this order."""

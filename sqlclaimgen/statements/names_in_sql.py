@@ -1,0 +1,140 @@
+"""A table's names as a template writes them: quoted, by role, None where the table has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlclaimgen.description.model import Column, DeadLetterGroup, DeadLetterTable, Role, Table
+from sqlclaimgen.statements import columns
+from sqlclaimgen.statements.indexes import finished_by
+
+if TYPE_CHECKING:
+    from sqlclaimgen.dialects import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnInSQL:
+    """One column: its quoted name, its spelled type, and the column itself."""
+
+    name: str
+    type: str
+    column: Column
+
+    @property
+    def json(self) -> bool:
+        """Whether it holds JSON, which some databases return as text only when told."""
+        return self.column.type.kind.value == "json"
+
+    @property
+    def parameter(self) -> str:
+        """The parameter of `enqueue` that fills it: its field's name."""
+        return self.column.field
+
+
+class NamesInSQL:
+    """What templates call `t`."""
+
+    def __init__(self, table: Table, dialect: Dialect) -> None:
+        self.described = table
+        self.dialect = dialect
+        self.table = dialect.qualified(table.schema, table.name)
+        self.columns = tuple(self._column(column) for column in table.columns)
+        self.row = tuple(self._column(column) for column in columns.of_row(table))
+        self.new = tuple(self._column(column) for column in columns.of_new(table))
+        self.order = tuple(
+            self._column(column)
+            for column in (table.column(r) for r in (Role.PRIORITY, Role.RETRY_AFTER, Role.ID))
+            if column is not None
+        )
+        for role in Role:
+            column = table.column(role)
+            setattr(self, role.value, dialect.quote(column.name) if column else None)
+        finished = finished_by(table)
+        self.finished_by = finished.value if finished else None
+        # a table of the user's may be called like a part of a statement
+        self.x = "_" if table.name.lower() in _PARTS else ""
+
+    def _column(self, column: Column) -> ColumnInSQL:
+        spelled = columns.spelled(self.described, column, self.dialect)
+        return ColumnInSQL(self.dialect.quote(column.name), spelled, column)
+
+    def type_of(self, role: str) -> str:
+        """The spelled type of the column of a role."""
+        column = self.described.column(Role(role))
+        assert column is not None
+        return columns.spelled(self.described, column, self.dialect)
+
+    @property
+    def where(self) -> str | None:
+        """The description's extra condition, in parentheses."""
+        return f"({self.described.where})" if self.described.where else None
+
+    @property
+    def pending(self) -> str:
+        """The `status` of a row that waits, as a literal."""
+        return self._status("pending")
+
+    @property
+    def done(self) -> str:
+        """The `status` of a finished row, as a literal."""
+        return self._status("done")
+
+    @property
+    def dead(self) -> str:
+        """The `status` of a dead letter, as a literal."""
+        return self._status("dead")
+
+    def _status(self, which: str) -> str:
+        column = self.described.column(Role.STATUS)
+        assert column is not None and column.status is not None
+        return self.dialect.literal(getattr(column.status, which))
+
+    @property
+    def stepped(self) -> bool:
+        """Whether the claim steps through priorities, so that delayed rows of a better one are not
+        walked by every claim."""
+        return bool(self.described.has(Role.PRIORITY) and self.described.has(Role.RETRY_AFTER))
+
+    @property
+    def coarse_token(self) -> bool:
+        """Whether two claims in one moment can have the same expiry."""
+        column = self.described.column(Role.LOCKED_UNTIL)
+        return column is not None and (column.type.precision or 0) < 6
+
+    @property
+    def fate(self) -> str | None:
+        """Where dead letters go: `table`, `group`, `mark` (a status), or None."""
+        match self.described.dead_letter:
+            case DeadLetterTable():
+                return "table"
+            case DeadLetterGroup():
+                return "group"
+            case None:
+                return "mark" if self.described.has(Role.STATUS) else None
+
+    @property
+    def dead_table(self) -> str:
+        """The dead-letter table, quoted."""
+        dead = self.described.dead_letter
+        assert isinstance(dead, DeadLetterTable)
+        return self.dialect.qualified(dead.schema, dead.name)
+
+    @property
+    def dead_group(self) -> str:
+        """The dead-letter group, as a literal."""
+        dead = self.described.dead_letter
+        assert isinstance(dead, DeadLetterGroup)
+        return self.dialect.literal(dead.group)
+
+    def dead_extra(self, which: str) -> str | None:
+        """The dead-letter table's column for `reason`, `error` or `time`, quoted; None: it has none."""
+        dead = self.described.dead_letter
+        assert isinstance(dead, DeadLetterTable)
+        name = getattr(dead, which)
+        return self.dialect.quote(name) if name else None
+
+
+_PARTS = frozenset(
+    "candidate chosen taken moved filed step held locked spent dead free t c".split()
+)

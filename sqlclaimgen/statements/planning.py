@@ -1,0 +1,165 @@
+"""A table and a database to everything that is generated for the two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlclaimgen.description.model import DeadLetterGroup, Form, Role, Table
+from sqlclaimgen.runtime.placeholders import names as placeholders
+from sqlclaimgen.statements import columns, ddl, indexes
+from sqlclaimgen.statements.blocks import parse
+from sqlclaimgen.statements.model import Index, Plan, Statement
+from sqlclaimgen.statements.names_in_sql import NamesInSQL
+from sqlclaimgen.statements.parameters import what
+from sqlclaimgen.templating import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import jinja2
+
+    from sqlclaimgen.dialects import Dialect
+
+_FILES: dict[Form, tuple[str, ...]] = {
+    Form.LEASE: (
+        "lease/claim.sql",
+        "lease/claim_write.sql",
+        "lease/exhaust.sql",
+        "lease/extend.sql",
+        "lease/release.sql",
+    ),
+}
+"""The templates of each form, in the order in which its statements are run and listed. Which of them
+a database needs is said by its folder: one that it does not have is passed over."""
+
+_EVERY_FORM = ("settle/ack.sql", "settle/retry.sql", "settle/dead_letter.sql", "settle/enqueue.sql")
+
+_SCOPED = frozenset({"lease/claim.sql"})
+"""Templates that are rendered once for each claim the table has."""
+
+_OF_SCOPE = {"group": " of one group", "ungrouped": " that have no group", "table": ""}
+
+
+def plan(table: Table, dialect: Dialect) -> Plan:
+    """Everything generated for `table` on `dialect`."""
+    names = NamesInSQL(table, dialect)
+    env = environment(*(f"sql/{folder}" for folder in dialect.folders))
+    context = _context(table, dialect, names)
+    where = _unfinished(env, context)
+    made = indexes.indexes(table, dialect, where)
+    context["dedupe_index"] = next((i.name for i in made if i.unique), "")
+    statements = tuple(_statements(env, context, names, made))
+    return Plan(
+        table=table,
+        dialect=dialect,
+        statements=statements,
+        indexes=made,
+        ddl=ddl.render(env, names, made),
+        columns=columns.of_row(table),
+    )
+
+
+def _context(table: Table, dialect: Dialect, names: NamesInSQL) -> dict[str, Any]:
+    enqueued = list(names.new)
+    values = [f":{column.parameter}" for column in names.new]
+    for role, value in ((Role.ATTEMPT, "1"), (Role.STATUS, None), (Role.RETRY_AFTER, None)):
+        column = table.column(role)
+        if column is None:
+            continue
+        enqueued.append(next(c for c in names.columns if c.column is column))
+        if role is Role.STATUS:
+            value = names.pending
+        values.append(value or f":{column.field}")
+    holds = table.form is Form.LEASE
+    return {
+        "t": names,
+        "settles": "the caller's when one is open, else its own.",
+        "no_row": " No row: the lease is lost." if holds else "",
+        "enqueued": enqueued,
+        "enqueued_values": [dialect.enqueued(value, c.type) for value, c in zip(values, enqueued)],
+        "spent": _spent(table, names),
+        "ids": dialect.ids,
+        "exhaust_off": dialect.exhaust_off,
+    }
+
+
+def _spent(table: Table, names: NamesInSQL) -> str | None:
+    """The condition of a row whose crashes used its attempts up; None where no claim meets one."""
+    if table.max_attempts is None or table.form is Form.ROW_LOCK:
+        return None
+    column = table.column(Role.ATTEMPT)
+    assert column is not None
+    condition = f"c.{names.dialect.quote(column.name)} > {table.max_attempts}"
+    group = table.column(Role.GROUP)
+    if isinstance(table.dead_letter, DeadLetterGroup) and group is not None:
+        name = f"c.{names.dialect.quote(group.name)}"
+        condition += f" AND ({name} IS NULL OR {name} <> {names.dead_group})"
+    return condition
+
+
+def _unfinished(env: jinja2.Environment, context: dict[str, Any]) -> str | None:
+    template = env.from_string('{% import "pieces.sql" as p with context %}{{ p.unfinished() | trim }}')
+    return template.render(context) or None
+
+
+def scopes(table: Table) -> tuple[str, ...]:
+    """The scopes a table's claims have: `group`, `ungrouped`, `table`."""
+    group = table.column(Role.GROUP)
+    if group is None:
+        return ("table",)
+    made: list[str] = []
+    if "group" in table.claims:
+        made.append("group")
+        if group.null:
+            made.append("ungrouped")
+    if "table" in table.claims:
+        made.append("table")
+    return tuple(made)
+
+
+def suffix(table: Table, scope: str) -> str:
+    """What ends the names of a scope's statements."""
+    if scope == "group" or not table.has(Role.GROUP):
+        return ""
+    return f"_{scope}"
+
+
+def _statements(
+    env: jinja2.Environment, context: dict[str, Any], names: NamesInSQL, made: tuple[Index, ...]
+) -> Iterator[Statement]:
+    from jinja2 import TemplateNotFound
+
+    table = names.described
+    for file in (*_FILES[table.form], *_EVERY_FORM):
+        try:
+            template = env.get_template(file)
+        except TemplateNotFound as missing:
+            if missing.name != file:
+                raise
+            continue
+        variants = [_scoped(names, scope, made) for scope in scopes(table)] if file in _SCOPED else [{}]
+        for variant in variants:
+            text = template.render({**context, **variant})
+            yield from parse(
+                text,
+                lambda sql: placeholders(sql, backslashes=names.dialect.backslashes),
+                lambda name: what(table, names.dialect, name),
+            )
+
+
+def _scoped(names: NamesInSQL, scope: str, made: tuple[Index, ...]) -> dict[str, Any]:
+    table = names.described
+    wanted = "claim_table" if scope == "table" and table.has(Role.GROUP) else "claim"
+    index = next(index for index in made if index.serves == wanted)
+    lead = [Role.GROUP] if scope in ("group", "ungrouped") else []
+    finished = indexes.finished_by(table)
+    if finished is not None:
+        lead.append(finished)
+    columns_ = (table.column(role) for role in lead)
+    return {
+        "scope": scope,
+        "name": "claim" + suffix(table, scope),
+        "of_scope": _OF_SCOPE[scope],
+        "claim_index": index.name,
+        "lead": [names.dialect.quote(column.name) for column in columns_ if column is not None],
+    }

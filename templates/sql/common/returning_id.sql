@@ -1,0 +1,2 @@
+
+RETURNING {{ t.id }}

@@ -1,0 +1,19 @@
+{% import "pieces.sql" as p with context %}
+-- name: ack
+{% if t.finished_by %}
+-- Finishes the row: it stays, marked.{{ no_row }}
+{% else %}
+-- Finishes the row: it is deleted.{{ no_row }}
+{% endif %}
+-- Transaction: {{ settles }}
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+{% if t.finished_by %}
+UPDATE {{ t.table }}
+SET {{ p.finished(t.done if t.status) | trim }}
+WHERE {{ p.fence() | trim }};
+{% else %}
+DELETE FROM {{ t.table }}
+WHERE {{ p.fence() | trim }};
+{% endif %}

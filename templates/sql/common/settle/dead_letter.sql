@@ -1,0 +1,24 @@
+{% import "pieces.sql" as p with context %}
+{% if t.fate == "table" %}
+-- name: dead_letter
+-- Copies the row into the dead-letter table.{{ no_row }}
+-- Transaction: {{ settles }} First of two statements; dead_letter_remove is the second.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+INSERT INTO {{ t.dead_table }} ({{ p.dead_columns() | trim }})
+SELECT {{ p.dead_values() | trim }}
+FROM {{ t.table }}
+WHERE {{ p.fence() | trim }}{% include "locking/copied.sql" %};
+
+-- name: dead_letter_remove
+-- Removes the row that dead_letter copied.
+-- Transaction: the same. Second of two statements.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+DELETE FROM {{ t.table }}
+WHERE {{ p.fence() | trim }};
+{% else %}
+{% include "settle/dead_letter_in_place.sql" %}
+{% endif %}

@@ -1,0 +1,11 @@
+{% import "pieces.sql" as p with context %}
+-- name: enqueue
+-- Adds one row.{% if t.dedupe_key %} A row whose {{ t.described.column("dedupe_key").field }} is queued already is refused.{% endif %}
+
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: {% if t.dedupe_key %}{{ dedupe_index }}{% else %}none{% endif %}.
+-- Runs: once per row.
+INSERT INTO {{ t.table }} ({{ enqueued | map(attribute="name") | join(", ") }})
+VALUES ({{ enqueued_values | join(", ") }})
+{%- if t.dedupe_key %}{% include "refusing_twins.sql" %}{% endif %}{% include "returning_id.sql" %};

@@ -1,0 +1,10 @@
+{% import "pieces.sql" as p with context %}
+-- name: claim_write
+-- Writes the expiry into the rows the claim locked, and counts the attempt.
+-- Transaction: the claim's; the last statement before COMMIT.
+-- Locks: rows the claim holds already.
+-- Index: the primary key.
+-- Runs: once per claim that brought rows.
+UPDATE {{ t.table }}
+SET {{ p.take() }}
+WHERE {{ t.id }} IN (:ids);

@@ -1,0 +1,30 @@
+{% import "pieces.sql" as p with context %}
+-- name: extend
+-- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
+-- it is tried again, and extension and settlement never wait for each other.
+-- Transaction: its own, at READ COMMITTED; before extend_write.
+-- Locks: the rows it returns, until the commit.
+-- Index: the primary key.
+-- Runs: every half lease.
+SELECT {{ t.id }} FROM {{ t.table }}
+WHERE {{ p.tuples() | trim }}
+FOR UPDATE SKIP LOCKED;
+
+-- name: extend_write
+-- Moves their expiry.
+-- Transaction: that of extend, after it.
+-- Locks: rows that extend holds already.
+-- Index: the primary key.
+-- Runs: every half lease.
+UPDATE {{ t.table }}
+SET {{ t.locked_until }} = :locked_until
+WHERE {{ p.tuples() | trim }};
+
+-- name: held
+-- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Transaction: that of extend.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when an extension brought back fewer rows than it named.
+SELECT {{ t.id }}, {{ t.locked_until }} FROM {{ t.table }}
+WHERE {{ p.tuples() | trim }};

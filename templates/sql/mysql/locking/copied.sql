@@ -1,0 +1,2 @@
+
+FOR UPDATE

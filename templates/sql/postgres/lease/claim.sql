@@ -1,0 +1,76 @@
+{% import "pieces.sql" as p with context %}
+-- name: {{ name }}
+-- Takes up to :limit due rows{{ of_scope }}, in claim order, and counts the attempt.
+{% if t.stepped %}
+-- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
+{% endif %}
+{% if t.fate and t.described.max_attempts %}
+-- Rows whose crashes used up {{ t.described.max_attempts }} attempts are given up, and come back marked as exhausted.
+{% endif %}
+-- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: {{ claim_index }}
+-- Runs: once per poll.
+WITH {% if t.stepped %}RECURSIVE step{{ t.x }}(priority) AS (
+    (SELECT {{ t.priority }} FROM {{ t.table }}
+     WHERE {{ p.scoped(scope) | trim or "TRUE" }}
+     ORDER BY {{ t.priority }} LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.{{ t.priority }} FROM {{ t.table }} AS t
+            WHERE {{ (p.scoped(scope, "t.") | trim ~ " AND ") if p.scoped(scope) | trim }}t.{{ t.priority }} > step{{ t.x }}.priority
+            ORDER BY t.{{ t.priority }} LIMIT 1)
+    FROM step{{ t.x }} WHERE step{{ t.x }}.priority IS NOT NULL
+), candidate{{ t.x }} AS (
+    SELECT one.* FROM step{{ t.x }} CROSS JOIN LATERAL (
+        SELECT t.{{ t.id }}{% if spent %}, t.{{ t.attempt }}{% if t.fate == "group" %}, t.{{ t.group }}{% endif %}{% endif %} FROM {{ t.table }} AS t
+        WHERE {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority") | trim }}
+        ORDER BY {{ p.order_within("t.") }}
+        LIMIT :limit
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS one
+    LIMIT :limit
+){% else %}candidate{{ t.x }} AS (
+    SELECT {{ t.id }}{% if spent %}, {{ t.attempt }}{% if t.fate == "group" %}, {{ t.group }}{% endif %}{% endif %} FROM {{ t.table }}
+    WHERE {{ p.due(scope) | trim }}
+    ORDER BY {{ p.order() }}
+    LIMIT :limit
+    FOR NO KEY UPDATE SKIP LOCKED
+){% endif %}
+{% if spent %}
+{% if t.fate == "table" %}
+, spent{{ t.x }} AS (
+    DELETE FROM {{ t.table }} AS t USING candidate{{ t.x }} AS c
+    WHERE t.{{ t.id }} = c.{{ t.id }} AND {{ spent }}
+    RETURNING {{ p.all("t.") }}
+), filed{{ t.x }} AS (
+    INSERT INTO {{ t.dead_table }} ({{ p.dead_columns() | trim }})
+    SELECT {{ p.dead_values("", "") | trim | replace(t.dialect.typed("reason", "text"), "'exhausted'") | replace(t.dialect.typed("error", "text"), "NULL") }}
+    FROM spent{{ t.x }}
+)
+{%- else %}
+, spent{{ t.x }} AS (
+    UPDATE {{ t.table }} AS t
+    SET {{ (p.buried() if t.fate == "group" else p.marked()) | trim | replace(t.dialect.typed("reason", "text"), "'exhausted'") | replace(t.dialect.typed("error", "text"), "NULL") }}
+    FROM candidate{{ t.x }} AS c
+    WHERE t.{{ t.id }} = c.{{ t.id }} AND {{ spent }}
+    RETURNING {{ p.all("t.") }}
+)
+{%- endif %}
+{% endif %}, taken{{ t.x }} AS (
+    UPDATE {{ t.table }} AS t
+    SET {{ p.take("t.") }}
+    FROM candidate{{ t.x }} AS c
+    WHERE t.{{ t.id }} = c.{{ t.id }}{% if spent %} AND NOT ({{ spent }}){% endif %}
+
+    RETURNING {{ p.returned("t.", " - 1") | trim }}
+)
+{% if spent %}
+SELECT {{ p.again() | trim }}, FALSE AS "exhausted?" FROM taken{{ t.x }}
+UNION ALL
+SELECT {{ p.returned("", "") | trim }}, TRUE FROM spent{{ t.x }}
+ORDER BY {{ p.order() }};
+{% else %}
+SELECT {{ p.again() | trim }}
+FROM taken{{ t.x }}
+ORDER BY {{ p.order() }};
+{% endif %}

@@ -1,0 +1,1 @@
+{# The claim moves them itself, in its one statement. #}

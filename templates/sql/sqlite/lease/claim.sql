@@ -1,0 +1,34 @@
+{% import "pieces.sql" as p with context %}
+-- name: {{ name }}
+-- Takes up to :limit due rows{{ of_scope }} and counts the attempt. They come back in no order: the caller sorts them.
+{% if t.stepped %}
+-- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim;
+-- CROSS JOIN fixes that order, and the index gives the rest.
+{% endif %}
+-- Transaction: its own, BEGIN IMMEDIATE; {% if spent %}before exhaust{% else %}the only statement{% endif %}. Rows are the claim's after COMMIT only.
+-- Locks: the one writer's lock, until its commit.
+-- Index: {{ claim_index }}
+-- Runs: once per poll.
+UPDATE {{ t.table }}
+SET {{ p.take() }}
+WHERE {{ t.id }} IN (
+{% if t.stepped %}
+    WITH RECURSIVE step{{ t.x }}(priority) AS (
+        SELECT MIN({{ t.priority }}) FROM {{ t.table }}{% if p.scoped(scope) | trim %} WHERE {{ p.scoped(scope) | trim }}{% endif %}
+
+        UNION ALL
+        SELECT (SELECT MIN(t.{{ t.priority }}) FROM {{ t.table }} AS t
+                WHERE {{ (p.scoped(scope, "t.") | trim ~ " AND ") if p.scoped(scope) | trim }}t.{{ t.priority }} > step{{ t.x }}.priority)
+        FROM step{{ t.x }} WHERE step{{ t.x }}.priority IS NOT NULL
+    )
+    SELECT t.{{ t.id }} FROM step{{ t.x }} CROSS JOIN {{ t.table }} AS t
+    ON {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority") | trim }}
+    LIMIT :limit
+{% else %}
+    SELECT {{ t.id }} FROM {{ t.table }}
+    WHERE {{ p.due(scope) | trim }}
+    ORDER BY {{ p.order() }}
+    LIMIT :limit
+{% endif %}
+)
+RETURNING {{ p.returned("", " - 1") | trim }};

@@ -1,0 +1,2 @@
+
+ON CONFLICT ({{ t.dedupe_key }}) DO NOTHING
