@@ -48,7 +48,8 @@ _SECTIONS = (
 )
 
 _HEAD = """\
-<!-- Generated from sqlclaimgen/description: change that and run `make generate`. -->
+<!-- Generated from sqlclaimgen/description: change that and run
+     `python -m sqlclaimgen.description`. -->
 
 # tables.toml
 

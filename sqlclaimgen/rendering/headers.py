@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from sqlclaimgen.description.model import Table
 
 
+def origin(description: Description) -> str:
+    """Where a generated file comes from and how to rebuild it, without comment marks."""
+    return f"From {description.source}: edit that and run `sqlclaimgen build`."
+
+
 def lines(description: Description, table: Table, dialects: Sequence[str]) -> tuple[str, str]:
     """The header of a file of `table`, without comment marks. No time, host or version: the same input
     gives the same bytes."""
     return (
-        f"From {description.source}: edit that and run `sqlclaimgen build`.",
+        origin(description),
         f"format {FORMAT} · form {table.form.words} · {', '.join(dialects)}",
     )

@@ -48,7 +48,7 @@ def render(description: Description, table: Table, plans: Sequence[Plan]) -> str
 def package(description: Description) -> str:
     """The `__init__.py` beside the modules."""
     return (
-        f"# From {description.source}: edit that and run `sqlclaimgen build`.\n"
+        f"# {headers.origin(description)}\n"
         '"""Consumers of the work tables, a module each."""\n'
     )
 

@@ -44,7 +44,7 @@ def _problem(text: str, dialect: Dialect) -> tuple[str, str] | None:
         tokens = sqlglot.tokenize(text, read=dialect.sqlglot)
         if any(token.token_type is sqlglot.TokenType.SEMICOLON for token in tokens):
             return "has a `;`, and it is one condition", one
-        if any(token.comments for token in tokens) or _trailing_comment(text):
+        if any(token.comments for token in tokens):
             return "has a comment, which would hide what stands behind it", "Leave the comment out."
         parsed = sqlglot.parse_one(text, read=dialect.sqlglot)
     except (SqlglotError, ValueError):
@@ -74,22 +74,3 @@ def _refused(parsed: exp.Expr) -> tuple[str, str] | None:
             "Compare it with something.",
         )
     return None
-
-
-def _trailing_comment(text: str) -> bool:
-    outside = _without_strings(text)
-    return "--" in outside or "/*" in outside or "#" in outside.replace("#>", "").replace("#-", "")
-
-
-def _without_strings(text: str) -> str:
-    """`text` with everything in quotes left out."""
-    out: list[str] = []
-    quote = ""
-    for char in text:
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"`":
-            quote = char
-        else:
-            out.append(char)
-    return "".join(out)

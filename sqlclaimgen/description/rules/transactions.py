@@ -16,7 +16,9 @@ def isolation(scope: Scope) -> str | None:
 
 def mode(scope: Scope) -> str | None:
     """How write transactions begin on SQLite."""
-    if scope.shape.mode is not None and scope.dialects and not _serves(scope, "modes"):
+    # Only a database that locks the whole file has ways to begin that.
+    served = any(not dialect.row_lock for dialect in scope.dialects)
+    if scope.shape.mode is not None and not served:
         scope.error(
             "MODE-UNUSED",
             "`mode` is how SQLite begins a write transaction, and this table is not for SQLite",
@@ -28,7 +30,7 @@ def mode(scope: Scope) -> str | None:
 
 def notify(scope: Scope) -> bool:
     """Whether an enqueue wakes the workers of other processes, on the databases that can."""
-    if scope.shape.notify and scope.dialects and not any(d.notify for d in scope.dialects):
+    if scope.shape.notify and not any(d.notify for d in scope.dialects):
         no = scope.dialects[0].notify
         scope.error(
             "NOTIFY-UNUSED",
@@ -37,7 +39,3 @@ def notify(scope: Scope) -> bool:
             "notify",
         )
     return scope.shape.notify
-
-
-def _serves(scope: Scope, what: str) -> bool:
-    return any(not dialect.row_lock for dialect in scope.dialects) if what == "modes" else False

@@ -84,5 +84,13 @@ class Session(ABC):
         """Close the connection. Never fails."""
 
     @abstractmethod
+    def prepare(self) -> None:
+        """Set what the runtime relies on, on a connection of its own."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Break the connection at once, also under a statement that waits. From any thread."""
+
+    @abstractmethod
     def fault(self, error: BaseException) -> FaultKind | None:
         """What a driver's error means; None for an error that is not the driver's."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,6 +51,16 @@ def fault(connection: Any, error: BaseException) -> FaultKind | None:
     return FaultKind.REFUSED
 
 
+def shut(connection: Any) -> None:
+    """Shut a connection's socket down: a read that waits on it returns at once with an error."""
+    try:
+        descriptor = os.dup(connection.fileno())
+    except (psycopg.Error, OSError):
+        return  # closed already
+    with socket.socket(fileno=descriptor) as line, contextlib.suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
+
+
 class PsycopgSession(Session):
     """A psycopg connection, in autocommit or not."""
 
@@ -80,6 +93,15 @@ class PsycopgSession(Session):
 
     def close(self) -> None:
         self.connection.close()
+
+    def prepare(self) -> None:
+        # a pooler in transaction mode gives each transaction another server connection: nothing may
+        # be left behind on one, prepared statements least of all
+        self.connection.prepare_threshold = None
+        self.connection.autocommit = True
+
+    def abort(self) -> None:
+        shut(self.connection)
 
     def fault(self, error: BaseException) -> FaultKind | None:
         return fault(self.connection, error)

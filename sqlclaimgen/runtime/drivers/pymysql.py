@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,6 +43,7 @@ class PyMySQLSession(Session):
     def __init__(self, connection: Any) -> None:
         super().__init__(connection)
         self.dialect = dialect_of(connection)
+        self._prepared = False
 
     @property
     def in_transaction(self) -> bool:
@@ -51,8 +54,9 @@ class PyMySQLSession(Session):
         return not self.connection.open
 
     def begin(self, isolation: str) -> None:
-        # for the next transaction only: the session keeps the caller's level
-        self.run(f"SET TRANSACTION ISOLATION LEVEL {isolation.upper()}", {})
+        if not (self._prepared and isolation == "read committed"):
+            # for the next transaction only: the session keeps the caller's level
+            self.run(f"SET TRANSACTION ISOLATION LEVEL {isolation.upper()}", {})
         self.run("START TRANSACTION", {})
 
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
@@ -68,6 +72,18 @@ class PyMySQLSession(Session):
             self.connection.close()
         except pymysql.Error:
             pass  # closed already
+
+    def prepare(self) -> None:
+        self.run("SET SESSION time_zone = '+00:00'", {})
+        self.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", {})
+        self.connection.autocommit(True)
+        self._prepared = True
+
+    def abort(self) -> None:
+        line = getattr(self.connection, "_sock", None)
+        if line is not None:
+            with contextlib.suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
 
     def fault(self, error: BaseException) -> FaultKind | None:
         # PyMySQL lets errors of the socket through as they are

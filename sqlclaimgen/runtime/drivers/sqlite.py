@@ -38,6 +38,14 @@ class SQLiteSession(Session):
     def close(self) -> None:
         self.connection.close()
 
+    def prepare(self) -> None:
+        self.connection.isolation_level = None
+        self.run("PRAGMA journal_mode = WAL", {})
+        self.run("PRAGMA busy_timeout = 10000", {})
+
+    def abort(self) -> None:
+        self.connection.interrupt()
+
     def fault(self, error: BaseException) -> FaultKind | None:
         if not isinstance(error, sqlite3.Error):
             return None

@@ -1,0 +1,89 @@
+"""PostgreSQL through psycopg 3's asyncio connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+
+from sqlclaimgen.runtime.drivers.psycopg import fault, opening, shut
+from sqlclaimgen.runtime.errors import FaultKind
+from sqlclaimgen.runtime.placeholders import pyformat
+from sqlclaimgen.runtime.steps import (
+    Begin,
+    Close,
+    Commit,
+    ReleaseSavepoint,
+    Result,
+    Rollback,
+    RollbackToSavepoint,
+    Run,
+    Savepoint,
+    Step,
+)
+
+
+class AsyncPsycopgSession:
+    """A psycopg AsyncConnection of the worker's own."""
+
+    dialect = "postgres"
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    async def prepare(self) -> None:
+        """Set what the runtime relies on. Nothing stays behind on a server connection of a pooler."""
+        self.connection.prepare_threshold = None
+        await self.connection.set_autocommit(True)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        status = self.connection.info.transaction_status
+        return bool(status not in (TransactionStatus.IDLE, TransactionStatus.UNKNOWN))
+
+    async def execute(self, step: Step) -> Result:
+        """Carry out one step. Raises psycopg's own errors."""
+        match step:
+            case Run():
+                return await self._run(step.sql, step.parameters)
+            case Begin():
+                level = step.isolation or "read committed"
+                await self._run(opening(self.connection.autocommit, level), {})
+            case Commit():
+                await self.connection.commit()
+            case Rollback():
+                try:
+                    await self.connection.rollback()
+                except Exception:
+                    await self.connection.close()
+            case Savepoint(name):
+                await self._run(f"SAVEPOINT {name}", {})
+            case ReleaseSavepoint(name):
+                await self._run(f"RELEASE SAVEPOINT {name}", {})
+            case RollbackToSavepoint(name):
+                await self._run(f"ROLLBACK TO SAVEPOINT {name}", {})
+            case Close():
+                await self.connection.close()
+        return Result()
+
+    async def _run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
+        async with psycopg.AsyncCursor(self.connection, row_factory=tuple_row) as cursor:
+            await cursor.execute(pyformat(sql), parameters)
+            rows = await cursor.fetchall() if cursor.description is not None else ()
+            return Result(rows, cursor.rowcount)
+
+    def fault(self, error: BaseException) -> FaultKind | None:
+        """What one of psycopg's errors means."""
+        return fault(self.connection, error)
+
+    def abort(self) -> None:
+        """Break the connection at once."""
+        shut(self.connection)
+
+    async def close(self) -> None:
+        """Close it."""
+        await self.connection.close()

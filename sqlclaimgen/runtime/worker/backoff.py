@@ -1,0 +1,72 @@
+"""Delays: between tries after an error, and before a failed row is due again. None can fail."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+CAP = timedelta(days=30)
+"""The longest delay of a failed row."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When a row whose handler failed is due again. `base` and `most` are seconds."""
+
+    backoff: str = "none"
+    base: float = 0
+    most: float = 0
+    jitter: float = 0.0
+
+    def delay(self, attempt: int) -> timedelta:
+        """The delay after the failure of delivery `attempt`, from 1."""
+        match self.backoff:
+            case "constant":
+                seconds = self.base
+            case "linear":
+                seconds = self.base * attempt
+            case "exponential":
+                # the exponent is bounded before it is used: 2 ** 5000 is no float
+                seconds = self.base * 2.0 ** min(max(attempt - 1, 0), 64)
+            case _:
+                return timedelta(0)
+        seconds = min(seconds, self.most) if self.most else seconds
+        if self.jitter:
+            seconds *= 1 + random.uniform(-self.jitter, self.jitter)
+        return clamped(seconds)
+
+
+def clamped(value: Any) -> timedelta:
+    """Any value a policy of the user's returns as a delay of 0 to CAP. What is no number of seconds
+    and no timedelta, NaN and infinity among it, is CAP: late is safe, at once is a storm."""
+    try:
+        seconds = value.total_seconds() if isinstance(value, timedelta) else value
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            return CAP
+        if not math.isfinite(seconds):
+            return CAP
+        return min(timedelta(seconds=min(max(seconds, 0), CAP.total_seconds())), CAP)
+    except (OverflowError, ValueError):
+        return CAP
+
+
+class Backoff:
+    """Waits between tries: from `first`, doubled each time to `most`, with jitter. Seconds."""
+
+    def __init__(self, first: float, most: float) -> None:
+        self._first = min(first, most)
+        self._most = most
+        self._next = self._first
+
+    def next(self) -> float:
+        """How long to wait now."""
+        wait = self._next
+        self._next = min(self._next * 2, self._most)
+        return wait * random.uniform(0.5, 1.0)
+
+    def reset(self) -> None:
+        """It worked."""
+        self._next = self._first

@@ -1,0 +1,98 @@
+"""What a worker tells the world: one small typed event for each thing that happens to a row."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+log = logging.getLogger("sqlclaimgen.worker")
+
+
+class EventKind(StrEnum):
+    """What happened."""
+
+    CLAIMED = "claimed"
+    """Rows were claimed; `count` says how many, `seconds` how long it took."""
+    STARTED = "started"
+    """A handler was started; `seconds` is how long the row waited in this process."""
+    SETTLED = "settled"
+    """An outcome was committed; `outcome` names it, `seconds` is how long the handler ran."""
+    FAILED = "failed"
+    """A handler raised, or its row did not decode; `error` holds it. A settlement follows."""
+    LOST = "lost"
+    """The row is held by another, or may be: what the handler does with it no longer counts."""
+    OVERDUE = "overdue"
+    """The lease ran out and nobody has taken the row yet, as far as is known."""
+    EXTENDED = "extended"
+    """Leases were extended; `count` says how many."""
+    GIVEN_BACK = "given_back"
+    """A row was given back before its handler started."""
+    EXHAUSTED = "exhausted"
+    """Rows whose crashes used their attempts up became dead letters; `count` says how many."""
+    UNKNOWN = "unknown"
+    """A COMMIT got no answer, and nothing tells whether the settlement counted."""
+    WAITED = "waited"
+    """Nothing was due; the worker waited, `seconds` long."""
+    DISCONNECTED = "disconnected"
+    """A connection was lost or could not be opened; `error` says why. It is tried again."""
+    STOPPED = "stopped"
+    """The worker has stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened. Fields that do not apply are None."""
+
+    kind: EventKind
+    table: str
+    group: Any = None
+    id: Any = None
+    attempt: int | None = None
+    outcome: str | None = None
+    count: int | None = None
+    seconds: float | None = None
+    error: BaseException | None = None
+
+
+Hook: TypeAlias = Callable[[Event], None]
+"""Called on the worker's own thread: it must be quick, and what it raises is logged and dropped."""
+
+_LEVELS = {
+    EventKind.FAILED: logging.WARNING,
+    EventKind.LOST: logging.WARNING,
+    EventKind.OVERDUE: logging.WARNING,
+    EventKind.UNKNOWN: logging.ERROR,
+    EventKind.DISCONNECTED: logging.WARNING,
+    EventKind.EXHAUSTED: logging.WARNING,
+    EventKind.STOPPED: logging.INFO,
+}
+
+
+class Reporter:
+    """Sends events to the hook and to logging, with their fields as `extra`."""
+
+    def __init__(self, table: str, hook: Hook | None) -> None:
+        self._table = table
+        self._hook = hook
+
+    def __call__(self, kind: EventKind, **fields: Any) -> None:
+        """Report one event."""
+        event = Event(kind=kind, table=self._table, **fields)
+        level = _LEVELS.get(kind, logging.DEBUG)
+        if log.isEnabledFor(level):
+            extra = {
+                f"claim_{name}": getattr(event, name)
+                for name in ("kind", "table", "group", "id", "attempt", "outcome", "count", "seconds")
+                if getattr(event, name) is not None
+            }
+            row = "" if event.id is None else f" {event.id!r}"
+            why = f": {event.error!r}" if event.error is not None else ""
+            log.log(level, "%s%s %s%s", self._table, row, kind.value, why, extra=extra)
+        if self._hook is not None:
+            try:
+                self._hook(event)
+            except Exception:
+                log.exception("%s: the event hook raised on %s", self._table, kind.value)
