@@ -97,9 +97,9 @@ class Lock:
         lines = [_HEAD, f"format = {FORMAT}\n"]
         for source, entry in sorted(self.entries.items()):
             for key, said in sorted(entry.tables.items()):
-                lines.append(f"\n[{_quoted(source)}.tables.{_quoted(key)}]\n")
+                lines.append(f"\n[descriptions.{_quoted(source)}.tables.{key}]\n")
                 lines += [f"{name} = {_quoted(value)}\n" for name, value in said.items()]
-            lines.append(f"\n[{_quoted(source)}.files]\n")
+            lines.append(f"\n[descriptions.{_quoted(source)}.files]\n")
             lines += [f"{_quoted(str(p))} = {_quoted(h)}\n" for p, h in sorted(entry.files.items())]
         return "".join(lines)
 
@@ -127,9 +127,7 @@ def _lock(document: Mapping[str, Any]) -> Lock:
     if form != FORMAT:
         raise ValueError(f"its format is {form!r}, and this version reads {FORMAT}")
     lock = Lock()
-    for source, said in document.items():
-        if source == "format":
-            continue
+    for source, said in document.get("descriptions", {}).items():
         files = cast("dict[str, str]", said["files"])
         tables = cast("dict[str, dict[str, str]]", said.get("tables", {}))
         lock.entries[source] = Entry(

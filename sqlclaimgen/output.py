@@ -97,7 +97,8 @@ def survey(description: Description, files: Mapping[PurePosixPath, str]) -> Surv
     """Compare `files`, by path relative to the description's folder, with what is on disk. Reads only.
     Raises DescriptionInvalid for an unreadable lock, and for a path outside the project."""
     folder = description.path.parent
-    _confined(description, files)
+    top = _top(folder)
+    _confine(description, files, top)
     lock = lockfile.load(folder)
     before = lock.taken_over(folder, description.source)
     package = PurePosixPath(description.output.python) / "__init__.py"
@@ -112,7 +113,7 @@ def survey(description: Description, files: Mapping[PurePosixPath, str]) -> Surv
         if state is not None:
             differences.append(Difference(path, state, text, found))
     current = len(listed) - len(differences)
-    differences += _over(description, files, before, lock)
+    differences += _over(description, files, before, lock, top)
     after = Entry(listed, {table.key: agreement(table) for table in description.tables})
     wanted = lock.replaced(folder, description.source, after).text()
     state, found = _state(folder / lockfile.NAME, digest(wanted.encode()), None)
@@ -144,12 +145,17 @@ def _state(target: Path, wanted: str, listed: str | None) -> tuple[State | None,
 
 
 def _over(
-    description: Description, files: Mapping[PurePosixPath, str], before: Entry, lock: Lock
+    description: Description,
+    files: Mapping[PurePosixPath, str],
+    before: Entry,
+    lock: Lock,
+    top: Path,
 ) -> Iterator[Difference]:
     """What lies there and is not generated: from the lock, and by the header in the file."""
     folder = description.path.parent
     for path, hash in before.files.items():
-        if path in files or not (folder / path).is_file():
+        inside = (folder / path).resolve().is_relative_to(top)
+        if path in files or not inside or not (folder / path).is_file():
             continue
         _, found = _state(folder / path, "", hash)
         same = digest((folder / path).read_bytes()) == hash
@@ -174,28 +180,31 @@ def _neighbours(
             yield from (place / name for name in names if name.endswith(suffix))
 
 
-def _confined(description: Description, files: Iterable[PurePosixPath]) -> None:
+def _top(folder: Path) -> Path:
+    """The project's top folder: the nearest one with a mark of a project, else `folder` itself."""
+    whole = folder.resolve()
+    marked = (up for up in (whole, *whole.parents) if any((up / mark).exists() for mark in _PROJECT))
+    return next(marked, whole)
+
+
+def _confine(description: Description, files: Iterable[PurePosixPath], top: Path) -> None:
     """Refuse paths outside the project: nothing in a description may write elsewhere."""
-    folder = description.path.parent.resolve()
-    root = next(
-        (up for up in (folder, *folder.parents) if any((up / name).exists() for name in _PROJECT)),
-        folder,
+    outside = sorted(
+        {
+            str(path.parent)
+            for path in files
+            if not (description.path.parent / path).resolve().is_relative_to(top)
+        }
     )
-    for place in sorted({path.parent for path in files}):
-        if not (folder / place).resolve().is_relative_to(root):
-            raise DescriptionInvalid(
-                (
-                    Diagnostic(
-                        str(description.path),
-                        1,
-                        1,
-                        "OUTPUT-OUTSIDE",
-                        f"`{place}` in [output] lies outside the project",
-                        f"Write folders inside {root.name or root}: the nearest folder above this file "
-                        f"with {_PROJECT[0]} or {_PROJECT[3]}, else the file's own.",
-                    ),
-                )
-            )
+    if not outside:
+        return
+    what = f"[output] leads out of the project: {', '.join(outside)}"
+    hint = (
+        "Name folders inside the project, whose top is the nearest folder above this file that has "
+        f"{' or '.join((_PROJECT[0], _PROJECT[3]))}, or else this file's own."
+    )
+    found = Diagnostic(str(description.path), 1, 1, "OUTPUT-OUTSIDE", what, hint)
+    raise DescriptionInvalid((found,))
 
 
 def write(survey: Survey) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, ClassVar
+from uuid import UUID
 
 from sqlclaimgen.dialects.types import Kind, Type
 
@@ -95,6 +98,29 @@ class Dialect(ABC):
         """`value` as a text literal."""
         return "'" + value.replace("'", "''") + "'"
 
+    def spelled(self, value: Any) -> str:
+        """A value as its driver takes it, as a literal with the type that the driver would send. Raises
+        ValueError for text with a NUL character."""
+        match value:
+            case str() if "\0" in value:
+                raise ValueError("it holds a NUL character, which no database takes")
+            case None | bool() | int() | float() | str():
+                return self.literal(value)
+            case datetime():
+                return self.time(value)
+            case bytes():
+                return f"X'{value.hex()}'"
+            case Decimal():
+                return str(value)
+            case date() | UUID():
+                return self.text(str(value))
+            case _:
+                raise ValueError(f"{value!r} has no literal")
+
+    def time(self, value: datetime) -> str:
+        """A time as its driver takes it, as a literal."""
+        return self.text(value.isoformat(" ", "microseconds"))
+
     def typed(self, parameter: str, type: str) -> str:
         """A parameter where the server could not tell its type by itself."""
         return f":{parameter}"
@@ -102,6 +128,10 @@ class Dialect(ABC):
     def returned(self, expression: str, name: str, *, json: bool) -> str:
         """A column in a claim's answer. JSON comes back as text, which the runtime decodes."""
         return expression
+
+    def among(self, column: str, type: str) -> str:
+        """The condition that a column's value is in the list `:ids`."""
+        return f"{column} IN ({self.ids})"
 
     ids: ClassVar[str] = ":ids"
     """What stands in `IN (..)` for a list of ids."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from sqlclaimgen.dialects.base import Capability, Dialect, NameLimit
 from sqlclaimgen.dialects.types import Kind
@@ -50,6 +50,17 @@ class MySQL(Dialect):
 
     def text(self, value: str) -> str:
         return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+    def spelled(self, value: Any) -> str:
+        # every build would pay for the import
+        from sqlclaimgen.runtime.steps import Many
+
+        if isinstance(value, Many):
+            return ", ".join(self.spelled(item) for item in value.items)
+        if isinstance(value, tuple):
+            parts = cast("tuple[Any, ...]", value)
+            return "(" + ", ".join(self.spelled(part) for part in parts) + ")"
+        return super().spelled(value)
 
     def column_type(self, type: Type, *, key: bool = False) -> str:
         match type.kind:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlclaimgen.dialects.base import YES, Dialect, NameLimit
 from sqlclaimgen.dialects.types import Kind
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlclaimgen.dialects.types import Type
 
 _NAMES = {
@@ -41,11 +43,28 @@ class Postgres(Dialect):
     def quote(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'
 
+    def spelled(self, value: Any) -> str:
+        match value:
+            case bytes():
+                return f"'\\x{value.hex()}'::bytea"
+            case list():
+                # text of an array, which takes the type of what it is compared with
+                items = cast("list[Any]", value)
+                return self.text("{" + ",".join(_element(item) for item in items) + "}")
+            case _:
+                return super().spelled(value)
+
+    def time(self, value: datetime) -> str:
+        return f"TIMESTAMPTZ {super().time(value)}"
+
     def typed(self, parameter: str, type: str) -> str:
         return f"CAST(:{parameter} AS {type})"
 
     def enqueued(self, value: str, type: str) -> str:
         return f"CAST({value} AS {type})" if type in ("json", "jsonb") else value
+
+    def among(self, column: str, type: str) -> str:
+        return f"{column} = ANY(CAST(:ids AS {type}[]))"
 
     def storage(self, *, lease: bool, keeps_finished: bool) -> tuple[str, ...]:
         settings: list[str] = []
@@ -74,3 +93,8 @@ class Postgres(Dialect):
                 return f"timestamptz({type.precision})"
             case kind:
                 return _NAMES[kind]
+
+
+def _element(value: Any) -> str:
+    """An item of an array's text."""
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'

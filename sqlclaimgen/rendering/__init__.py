@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.description import Description
     from sqlclaimgen.description.model import Table
 
-__all__ = ["plans", "render"]
+__all__ = ["plans", "render", "table_files"]
 
 
 def plans(table: Table) -> tuple[Plan, ...]:
@@ -23,18 +23,26 @@ def plans(table: Table) -> tuple[Plan, ...]:
     )
 
 
+def table_files(description: Description, table: Table) -> dict[PurePosixPath, str]:
+    """The files of one table, by their paths relative to the description's folder."""
+    output = description.output
+    files: dict[PurePosixPath, str] = {}
+    made = plans(table)
+    for one in made:
+        folder = PurePosixPath(output.sql) / one.dialect.name
+        files[folder / f"{table.key}.ddl.sql"] = sql_files.ddl(description, one)
+        files[folder / f"{table.key}.sql"] = sql_files.statements(description, one)
+    python = PurePosixPath(output.python) / f"{table.key}.py"
+    files[python] = python_module.render(description, table, made)
+    files[PurePosixPath(output.docs) / f"{table.key}.md"] = pages.render(description, table, made)
+    return files
+
+
 def render(description: Description) -> dict[PurePosixPath, str]:
     """Every file of a description, by its path relative to the description's folder."""
     output = description.output
     files: dict[PurePosixPath, str] = {}
     for table in description.tables:
-        made = plans(table)
-        for one in made:
-            folder = PurePosixPath(output.sql) / one.dialect.name
-            files[folder / f"{table.key}.ddl.sql"] = sql_files.ddl(description, one)
-            files[folder / f"{table.key}.sql"] = sql_files.statements(description, one)
-        python = PurePosixPath(output.python) / f"{table.key}.py"
-        files[python] = python_module.render(description, table, made)
-        files[PurePosixPath(output.docs) / f"{table.key}.md"] = pages.render(description, table, made)
+        files |= table_files(description, table)
     files.setdefault(PurePosixPath(output.python) / "__init__.py", python_module.package(description))
     return files

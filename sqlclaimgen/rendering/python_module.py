@@ -99,7 +99,10 @@ def _context(
         "has_attempt": table.has(Role.ATTEMPT),
         "has_last_error": table.has(Role.LAST_ERROR),
         "claims": _claims(table),
-        "exported": sorted(_exported(table, outcomes), key=_as_sorted),
+        "care": _care(table, plans),
+        "exported": sorted(
+            [*_exported(table, outcomes), *_care(table, plans)["names"]], key=_as_sorted
+        ),
         "lost": _LOST[table.form],
         "settings": _settings(table, plans, types),
         "column": lambda column: _called("_runtime.Column", column, 8),
@@ -146,6 +149,28 @@ def _claims(table: Table) -> list[dict[str, Any]]:
     return made
 
 
+def _care(table: Table, plans: Sequence[Plan]) -> dict[str, Any]:
+    """The functions that look after the table: each exists where its statements do."""
+    made = {statement.name for statement in plans[0].statements}
+    stats = [
+        {
+            "name": claim["name"].replace("claim", "stats", 1),
+            "group": claim["group"],
+            "scope": claim["scope"],
+            "of": {"group": " of one group", "ungrouped": " that have no group"}.get(scope, ""),
+        }
+        for scope, claim in zip(scopes(table), _claims(table), strict=True)
+    ]
+    names = [name for name in ("redrive", "purge") if name in made]
+    return {
+        "stats": stats,
+        "redrive": "redrive" in made,
+        "oldest": "redrive_oldest" in made,
+        "purge": "purge" in made,
+        "names": [*names, *(one["name"] for one in stats)],
+    }
+
+
 def _exported(table: Table, outcomes: Sequence[str]) -> list[str]:
     made = ["QUEUE", "TABLE", "Connection", "Delivery", "New", "Outcome", "Row"]
     made += ["enqueue", "enqueue_many", *outcomes, *(claim["name"] for claim in _claims(table))]
@@ -171,6 +196,18 @@ def _settings(table: Table, plans: Sequence[Plan], types: Types) -> list[str]:
         made.append("counts_attempts=True")
     if table.max_attempts is not None:
         made.append(f"max_attempts={table.max_attempts}")
+    if table.retry is not None and table.retry.backoff != "none":
+        policy = table.retry
+        arguments = (
+            literals.string(policy.backoff),
+            repr(policy.base),
+            repr(policy.max),
+            repr(policy.jitter),
+        )
+        made.append(f"retry={_exploded('_runtime.RetryPolicy', arguments, 4)}")
+    partition = table.column(Role.PARTITION_KEY)
+    if partition is not None:
+        made.append(f"partition={literals.string(partition.field)}")
     for name, role in (("retry_after", Role.RETRY_AFTER), ("group", Role.GROUP)):
         column = table.column(role)
         if column is not None:
@@ -189,8 +226,11 @@ def _settings(table: Table, plans: Sequence[Plan], types: Types) -> list[str]:
 
 def _called(name: str, column: dict[str, str | None], indent: int) -> str:
     """A call with one argument a line: the closing comma keeps the formatter from joining them."""
+    return _exploded(name, [value for value in column.values() if value is not None], indent)
+
+
+def _exploded(name: str, arguments: Sequence[str], indent: int) -> str:
     inner = " " * (indent + 4)
-    arguments = [value for value in column.values() if value is not None]
     return f"{name}(\n" + "".join(f"{inner}{a},\n" for a in arguments) + " " * indent + ")"
 
 

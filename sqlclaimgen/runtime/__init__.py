@@ -1,11 +1,17 @@
 """What generated modules and workers stand on. Standard library only, and one driver when it is used."""
 
+from sqlclaimgen.runtime.backoff import RetryPolicy as RetryPolicy
 from sqlclaimgen.runtime.by_hand import claim as claim
 from sqlclaimgen.runtime.by_hand import enqueue as enqueue
 from sqlclaimgen.runtime.by_hand import enqueue_many as enqueue_many
 from sqlclaimgen.runtime.by_hand import extend as extend
 from sqlclaimgen.runtime.by_hand import release as release
 from sqlclaimgen.runtime.by_hand import settle as settle
+from sqlclaimgen.runtime.care import Count as Count
+from sqlclaimgen.runtime.care import Stats as Stats
+from sqlclaimgen.runtime.care import purge as purge
+from sqlclaimgen.runtime.care import redrive as redrive
+from sqlclaimgen.runtime.care import stats as stats
 from sqlclaimgen.runtime.claims import Claim as Claim
 from sqlclaimgen.runtime.clock import utcnow as utcnow
 from sqlclaimgen.runtime.connections import Connection as Connection
@@ -44,3 +50,9 @@ from sqlclaimgen.runtime.protocols.scope import group as group
 from sqlclaimgen.runtime.queue import Column as Column
 from sqlclaimgen.runtime.queue import Queue as Queue
 from sqlclaimgen.runtime.transactions import transaction as transaction
+from sqlclaimgen.runtime.worker.core import Unfinished as Unfinished
+from sqlclaimgen.runtime.worker.events import Event as Event
+from sqlclaimgen.runtime.worker.events import EventKind as EventKind
+from sqlclaimgen.runtime.worker.faces import AsyncWorker as AsyncWorker
+from sqlclaimgen.runtime.worker.faces import Worker as Worker
+from sqlclaimgen.runtime.worker.waking import wake as wake

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from sqlclaimgen.runtime import held_by_transaction
 from sqlclaimgen.runtime.claims import Claim
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
-from sqlclaimgen.runtime.driving import drive, session_of
 from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.driving import drive, session_of
 from sqlclaimgen.runtime.errors import AlreadySettled, TransactionOpen
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import enqueuing, lease
@@ -55,6 +56,7 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
     deliveries: Any = taken.deliveries
     for delivery in taken.deliveries:
         delivery.connection = conn
+    holder = held_by_transaction.hold(session, taken)
 
     def leave(failed: bool) -> None:
         if session.broken and form.survives_sessions:
@@ -62,9 +64,17 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
             _log.warning("%s: left a claim on a broken transaction", queue.table)
             return
         joined = session.in_transaction
-        drive(session, form.leave(bound, deliveries, failed=failed, joined=joined), table=queue.table)
+        try:
+            drive(
+                session,
+                form.leave(bound, deliveries, failed=failed, joined=joined),
+                table=queue.table,
+            )
+        finally:
+            if holder is not None:
+                holder.close()
 
-    return Claim(queue.table, deliveries, leave)
+    return Claim(queue.table, deliveries, leave, holder and holder.ready)
 
 
 def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> None:

@@ -19,10 +19,17 @@ class Claim(Generic[D]):
     ended meanwhile. Leaving the block gives back what was not settled.
     """
 
-    def __init__(self, table: str, deliveries: Sequence[D], leave: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        table: str,
+        deliveries: Sequence[D],
+        leave: Callable[[bool], None],
+        ready: Callable[[Any], None] | None = None,
+    ) -> None:
         self._table = table
         self._deliveries = deliveries
         self._leave = leave
+        self._ready = ready
         self._left = False
 
     def __len__(self) -> int:
@@ -38,6 +45,8 @@ class Claim(Generic[D]):
                 )
             held = cast("Delivery[Any, Any]", delivery)
             if held.live:
+                if self._ready is not None:
+                    self._ready(held)
                 held.started = True
                 yield delivery
 

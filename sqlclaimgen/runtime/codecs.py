@@ -88,6 +88,10 @@ class Codec:
         """The parameters that name rows."""
         return {"ids": [self.encode(kind, id) for id in ids]}
 
+    def groups(self, groups: Sequence[Any]) -> dict[str, Any]:
+        """The parameters that name groups, as the database spelled them."""
+        return {"groups": list(groups)}
+
     def held(self, kind: str, held: Sequence[Held]) -> dict[str, Any]:
         """The parameters of a fenced statement over many rows."""
         return {
@@ -131,6 +135,9 @@ class MySQLCodec(Codec):
 
     def ids(self, kind: str, ids: Sequence[Any]) -> dict[str, Any]:
         return {"ids": Many([self.encode(kind, id) for id in ids])}
+
+    def groups(self, groups: Sequence[Any]) -> dict[str, Any]:
+        return {"groups": Many(list(groups)), "group_list": json.dumps(list(groups))}
 
     def held(self, kind: str, held: Sequence[Held]) -> dict[str, Any]:
         rows: list[tuple[Any, ...]] = []
@@ -196,6 +203,9 @@ class SQLiteCodec(Codec):
 
     def ids(self, kind: str, ids: Sequence[Any]) -> dict[str, Any]:
         return {"ids": json.dumps([self.encode(kind, id) for id in ids])}
+
+    def groups(self, groups: Sequence[Any]) -> dict[str, Any]:
+        return {"groups": json.dumps(list(groups))}
 
     def held(self, kind: str, held: Sequence[Held]) -> dict[str, Any]:
         rows = [

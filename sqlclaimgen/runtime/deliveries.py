@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+from sqlclaimgen.runtime.batches import Batch
 from sqlclaimgen.runtime.codecs import Held
 from sqlclaimgen.runtime.errors import RowInvalid
 from sqlclaimgen.runtime.queue import Bound
@@ -137,7 +138,7 @@ class RowLockDelivery(Delivery[Row, Id]):
 
     __slots__ = ("batch",)
 
-    def __init__(self, bound: Bound, id: Id, attempt: int, values: Values, batch: Any) -> None:
+    def __init__(self, bound: Bound, id: Id, attempt: int, values: Values, batch: Batch) -> None:
         super().__init__(bound, id, attempt, values)
         self.batch = batch
 

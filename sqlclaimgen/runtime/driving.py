@@ -14,6 +14,7 @@ T = TypeVar("T")
 _WAYS_OUT = {
     FaultKind.LOST: "The connection is gone; open a new one.",
     FaultKind.CONFLICT: "Nothing of it was written; try again.",
+    FaultKind.ABORTED: "An earlier error aborted this transaction; roll it back.",
     FaultKind.UNIQUE: "A row with the same key exists.",
     FaultKind.REFUSED: "Compare the live table with the generated DDL.",
 }

@@ -97,6 +97,8 @@ class FaultKind(StrEnum):
     """A deadlock, a serialization failure, a lock wait that timed out, a busy file: try again."""
     UNIQUE = "unique"
     """A unique index refused the row."""
+    ABORTED = "aborted"
+    """An earlier error aborted the transaction, which can only be rolled back (PostgreSQL)."""
     REFUSED = "refused"
     """Anything else the server said no to."""
 
@@ -109,3 +111,5 @@ class StatementFailed(ClaimError):
     ) -> None:
         super().__init__(text, table=table, id=id, statement=statement)
         self.kind = kind
+        self.unanswered: object = None
+        """What a claim had taken when its COMMIT got no answer: it may hold the rows."""

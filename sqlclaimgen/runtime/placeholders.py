@@ -23,11 +23,13 @@ _MYSQL = re.compile(
 )
 
 
-def _respell(pattern: re.Pattern[str], sql: str, placeholder: Callable[[str], str]) -> str:
+def _respell(
+    pattern: re.Pattern[str], sql: str, placeholder: Callable[[str], str], percent: str = "%%"
+) -> str:
     def one(match: re.Match[str]) -> str:
         if name := match["name"]:
             return placeholder(name)
-        return match[0].replace("%", "%%")
+        return match[0].replace("%", percent)
 
     return pattern.sub(one, sql)
 
@@ -44,6 +46,11 @@ def names(sql: str, *, backslashes: bool = False) -> tuple[str, ...]:
     a backslash escapes in strings, as on MySQL and MariaDB."""
     found = (match["name"] for match in (_MYSQL if backslashes else _ANSI).finditer(sql))
     return tuple(dict.fromkeys(name for name in found if name))
+
+
+def replaced(sql: str, literal: Callable[[str], str], *, backslashes: bool = False) -> str:
+    """The statement with a literal for each placeholder, for a person's eyes and a client's prompt."""
+    return _respell(_MYSQL if backslashes else _ANSI, sql, literal, percent="%")
 
 
 def expanded(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

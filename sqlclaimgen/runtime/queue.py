@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
+from sqlclaimgen.runtime.backoff import RetryPolicy
 from sqlclaimgen.runtime.clock import utcnow
 from sqlclaimgen.runtime.codecs import CODECS, Codec
 from sqlclaimgen.runtime.errors import FormatUnknown, UnsupportedServer
@@ -65,6 +66,10 @@ class Queue(Generic[D, O, N, I]):
     """Fraction digits of the column that holds the expiry."""
     counts_attempts: bool = False
     max_attempts: int | None = None
+    retry: RetryPolicy | None = None
+    """When a row whose handler failed is due again; None: now."""
+    partition: str | None = None
+    """The field whose rows run in order on one worker, value by value."""
     retry_after: Column | None = None
     group: Column | None = None
     fifo: str | None = None
@@ -74,6 +79,8 @@ class Queue(Generic[D, O, N, I]):
     """The index that refuses a second row with the same dedupe key."""
     dead_group: Any = None
     """The group that holds dead letters, where they are rows of the same table."""
+    channel: str | None = None
+    """The channel that a committed enqueue notifies (PostgreSQL)."""
     isolation: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What only one form or feature needs; each protocol names the keys it reads."""

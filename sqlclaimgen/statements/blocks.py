@@ -20,10 +20,10 @@ class TemplateBroken(Exception):
 
 
 def parse(
-    text: str, names: Callable[[str], tuple[str, ...]], what: Callable[[str], str]
+    text: str, names: Callable[[str], tuple[str, ...]], what: Callable[[str, str], str]
 ) -> Iterator[Statement]:
     """The statements of a rendered template. `names` finds the placeholders of a text, `what` says
-    what one of them is."""
+    what one of a statement's is."""
     starts = list(_NAME.finditer(text))
     if text.strip() and not starts:
         raise TemplateBroken(f"text without a name: {text.strip()[:80]}")
@@ -35,7 +35,7 @@ def parse(
 
 
 def _statement(
-    name: str, body: str, names: Callable[[str], tuple[str, ...]], what: Callable[[str], str]
+    name: str, body: str, names: Callable[[str], tuple[str, ...]], what: Callable[[str, str], str]
 ) -> Statement:
     lines = body.strip("\n").split("\n")
     purpose: list[str] = []
@@ -57,7 +57,7 @@ def _statement(
     return Statement(
         name=name,
         purpose=tuple(purpose),
-        parameters=tuple(Parameter(parameter, what(parameter)) for parameter in names(sql)),
+        parameters=tuple(Parameter(parameter, what(name, parameter)) for parameter in names(sql)),
         transaction=said["Transaction"],
         locks=said["Locks"],
         index=said["Index"],

@@ -66,19 +66,28 @@ def _definition(names: NamesInSQL, column: ColumnInSQL, *, dead: bool) -> Column
     )
 
 
-def render(env: jinja2.Environment, names: NamesInSQL, made: tuple[Index, ...]) -> str:
-    """The text of `<table>.ddl.sql`, without its header."""
-    dialect = names.dialect
-    quoted = [
+def _quoted(names: NamesInSQL, made: tuple[Index, ...]) -> list[dict[str, object]]:
+    quote = names.dialect.quote
+    return [
         {
-            "name": dialect.quote(index.name),
-            "columns": [dialect.quote(column) for column in index.columns],
+            "name": quote(index.name),
+            "columns": [quote(column) for column in index.columns],
             "serves": index.serves,
             "where": index.where,
             "unique": index.unique,
         }
         for index in made
     ]
+
+
+def render(
+    env: jinja2.Environment,
+    names: NamesInSQL,
+    made: tuple[Index, ...],
+    dead_made: tuple[Index, ...] = (),
+) -> str:
+    """The text of `<table>.ddl.sql`, without its header."""
+    dialect = names.dialect
     dead = names.described.dead_letter
     extras: list[tuple[str, str, bool]] = []
     if isinstance(dead, DeadLetterTable):
@@ -91,7 +100,8 @@ def render(env: jinja2.Environment, names: NamesInSQL, made: tuple[Index, ...]) 
         columns=[_definition(names, column, dead=False) for column in names.columns],
         dead_columns=[_definition(names, column, dead=True) for column in names.columns],
         extras=extras,
-        indexes=quoted,
+        indexes=_quoted(names, made),
+        dead_indexes=_quoted(names, dead_made),
         storage=dialect.storage(
             lease=names.described.form is Form.LEASE,
             keeps_finished=names.described.keeps_finished,

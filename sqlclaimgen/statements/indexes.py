@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.model import Form, Role, Table
+from sqlclaimgen.statements import care_indexes
 from sqlclaimgen.statements.model import Index
 from sqlclaimgen.statements.names import bounded
 
@@ -41,9 +42,60 @@ def claim_index(table: Table, dialect: Dialect, scope: str, where: str | None) -
     return Index(name, (*lead, *equal, *order), serves)
 
 
+def fifo_indexes(table: Table, dialect: Dialect, where: str | None) -> list[Index]:
+    """The indexes of a table whose groups are kept in order: the order inside a group, the rows in
+    work by group (lease form), and the claim order of the rows that have no group."""
+    group = _names(table, Role.GROUP)
+    finished = finished_by(table)
+    lead = _names(table, finished) if finished and not dialect.partial_indexes else ()
+    delayed = (Role.RETRY_AFTER,) if table.fifo == "due" else ()
+    inside = _names(table, Role.PRIORITY, *delayed, Role.ID)
+    walks = ["claim_table", "walk"] if "table" in table.claims else []
+    claims = ["claim"] if "group" in table.claims else []
+    served = ", ".join(claims + walks)
+    made = [
+        Index(
+            bounded(table.name, "claim", dialect),
+            (*lead, *group, *inside),
+            f"finding the head of a group ({served})",
+            where=where,
+            use="order",
+        )
+    ]
+    held = _names(table, Role.LOCKED_UNTIL)
+    if table.form is Form.LEASE:
+        made.append(
+            Index(
+                bounded(table.name, "work", dialect),
+                (*lead, *group, *held),
+                f"seeing whether a group is in work ({served})",
+                where=_both(dialect, where, f"{dialect.quote(held[0])} IS NOT NULL"),
+                use="work",
+            )
+        )
+    column = table.column(Role.GROUP)
+    if column is not None and column.null:
+        name = bounded(table.name, "claim_ungrouped", dialect)
+        plain = claim_index(table, dialect, "group", where)
+        alone = plain.columns
+        if dialect.partial_indexes:
+            alone = plain.columns[1:]
+        missing = _both(dialect, f"{dialect.quote(group[0])} IS NULL", where)
+        made.append(Index(name, alone, "claim_ungrouped", where=missing))
+    return made
+
+
+def _both(dialect: Dialect, one: str | None, other: str | None) -> str | None:
+    """The condition of a partial index, where the database has those."""
+    return " AND ".join(c for c in (one, other) if c) if dialect.partial_indexes else None
+
+
 def indexes(table: Table, dialect: Dialect, where: str | None) -> tuple[Index, ...]:
     """Every index of the table but the primary key."""
-    made = [claim_index(table, dialect, scope, where) for scope in table.claims]
+    if table.fifo:
+        made = fifo_indexes(table, dialect, where)
+    else:
+        made = [claim_index(table, dialect, scope, where) for scope in table.claims]
     if table.has(Role.DEDUPE_KEY):
         made.append(
             Index(
@@ -53,4 +105,5 @@ def indexes(table: Table, dialect: Dialect, where: str | None) -> tuple[Index, .
                 unique=True,
             )
         )
+    made += care_indexes.of_table(table, dialect)
     return tuple(made)

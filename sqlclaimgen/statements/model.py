@@ -47,6 +47,8 @@ class Index:
     where: str | None = None
     """The condition of a partial index, as SQL."""
     unique: bool = False
+    use: str = ""
+    """What statements of FIFO groups find it by: `order` or `work`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +62,5 @@ class Plan:
     ddl: str
     columns: tuple[Column, ...]
     """What a claim returns as the Row, in this order."""
+    dead_indexes: tuple[Index, ...] = ()
+    """The indexes of the dead-letter table."""

@@ -59,11 +59,15 @@ class NamesInSQL:
         spelled = columns.spelled(self.described, column, self.dialect)
         return ColumnInSQL(self.dialect.quote(column.name), spelled, column)
 
-    def type_of(self, role: str) -> str:
-        """The spelled type of the column of a role."""
+    def column_of(self, role: str) -> Column:
+        """The column of a role that the table has, by the role's word."""
         column = self.described.column(Role(role))
         assert column is not None
-        return columns.spelled(self.described, column, self.dialect)
+        return column
+
+    def type_of(self, role: str) -> str:
+        """The spelled type of the column of a role."""
+        return columns.spelled(self.described, self.column_of(role), self.dialect)
 
     @property
     def where(self) -> str | None:
@@ -136,5 +140,5 @@ class NamesInSQL:
 
 
 _PARTS = frozenset(
-    "candidate chosen taken moved filed step held locked spent dead free t c".split()
+    "candidate chosen taken moved filed step seen head held locked spent dead free t c".split()
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from sqlclaimgen.description.model import Role, Table
+from sqlclaimgen.description.model import Column, Role, Table
 from sqlclaimgen.statements import columns
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _FIXED = {
     "limit": "integer, at most so many rows",
     "window": "integer, how many candidates are read",
+    "most": "integer, where counting stops",
     "last": "integer, the size of the window that was looked at",
     "attempt": "integer, as the row holds it: one more than the delivery's",
     "attempts": "list of integers, one for each id: as the rows hold them",
@@ -21,15 +23,60 @@ _FIXED = {
     "held": "list of id, token and attempt",
     "held_tokens": "list of id and token",
     "ids": "list of ids",
+    "groups": "list of groups",
+    "group_list": "text, a JSON list of groups",
 }
 
 
-def what(table: Table, dialect: Dialect, name: str) -> str:
+class Shape(StrEnum):
+    """What is passed for a parameter that is no column: the first words of its description."""
+
+    TIME = "time"
+    TIMES = "list of time"
+    NUMBERS = "list of integers"
+    NUMBER = "integer"
+    IDS = "list of ids"
+    GROUPS = "list of groups"
+    HELD = "list of id"
+    TEXTS = "list of text"
+    TEXT = "text"
+
+
+def shape(table: Table, statement: str, name: str) -> Column | Shape:
+    """What is passed for the parameter `name` of `statement`: a value of a column, or something of
+    a shape of its own."""
+    found = _column(table, statement, name)
+    if found is not None:
+        return found
+    words = _times(table, Shape.TIME).get(name) or _FIXED[name]
+    return next(one for one in Shape if words.startswith(one))
+
+
+def what(table: Table, dialect: Dialect, statement: str, name: str) -> str:
     """One parameter in words: its type and what to pass."""
-    time = dialect.time_literal
+    column = _column(table, statement, name)
+    if column is not None:
+        return columns.spelled(table, column, dialect) + (" or NULL" if column.null else "")
+    found = _times(table, dialect.time_literal).get(name) or _FIXED.get(name)
+    if found is None:
+        raise KeyError(f"a template of {dialect.name} uses :{name}, which nothing describes")
+    return found
+
+
+def _column(table: Table, statement: str, name: str) -> Column | None:
+    """The column whose value is passed: any of them where a row is added, else those of a scope."""
+    if statement == "enqueue":
+        return next((column for column in table.columns if column.field == name), None)
+    scoped = {"id": Role.ID, "group": Role.GROUP, "priority": Role.PRIORITY}
+    scoped |= {"after": Role.GROUP, "until": Role.GROUP}
+    return table.column(scoped[name]) if name in scoped else None
+
+
+def _times(table: Table, time: str) -> dict[str, str]:
     lease = f"now + {table.lease} s" if table.column(Role.LOCKED_UNTIL) else ""
-    times = {
+    return {
         "now": f"{time}, the host's clock",
+        "before": f"{time}, rows that were finished earlier",
         "due": f"{time}, when the row is due again",
         "locked_until": f"{time}, the new expiry: {lease}",
         "token": f"{time}, the expiry held",
@@ -37,14 +84,3 @@ def what(table: Table, dialect: Dialect, name: str) -> str:
         "sents": f"list of {time}, one for each id: expiries sent and not answered, or the tokens",
         "sent": f"{time}, an expiry sent and not answered, or the token again",
     }
-    for role, parameter in ((Role.ID, "id"), (Role.GROUP, "group"), (Role.PRIORITY, "priority")):
-        column = table.column(role)
-        if name == parameter and column is not None:
-            return columns.spelled(table, column, dialect)
-    found = times.get(name) or _FIXED.get(name)
-    if found:
-        return found
-    column = next((c for c in table.columns if c.field == name), None)
-    if column is None:
-        raise KeyError(f"a template of {dialect.name} uses :{name}, which nothing describes")
-    return columns.spelled(table, column, dialect) + (" or NULL" if column.null else "")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.description.model import DeadLetterGroup, Form, Role, Table
 from sqlclaimgen.runtime.placeholders import names as placeholders
-from sqlclaimgen.statements import columns, ddl, indexes
+from sqlclaimgen.statements import care_indexes, columns, ddl, indexes
 from sqlclaimgen.statements.blocks import parse
 from sqlclaimgen.statements.model import Index, Plan, Statement
 from sqlclaimgen.statements.names_in_sql import NamesInSQL
@@ -32,9 +32,26 @@ _FILES: dict[Form, tuple[str, ...]] = {
 """The templates of each form, in the order in which its statements are run and listed. Which of them
 a database needs is said by its folder: one that it does not have is passed over."""
 
-_EVERY_FORM = ("settle/ack.sql", "settle/retry.sql", "settle/dead_letter.sql", "settle/enqueue.sql")
+_FIFO = ("fifo/walk.sql", "fifo/guard.sql", "fifo/claim.sql")
+"""What groups in order have before the form's own claim, which serves rows without a group there."""
 
-_SCOPED = frozenset({"lease/claim.sql"})
+_EVERY_FORM = (
+    "settle/ack.sql",
+    "settle/retry.sql",
+    "settle/dead_letter.sql",
+    "settle/enqueue.sql",
+    "care/redrive_oldest.sql",
+    "care/redrive.sql",
+    "care/purge.sql",
+    "care/stats_priorities.sql",
+    "care/stats.sql",
+    "care/stats_dead.sql",
+)
+
+_CLAIMS = frozenset({"lease/claim.sql", "row_lock/claim.sql"})
+"""The claims of rows in one claim order."""
+
+_SCOPED = _CLAIMS | frozenset({"fifo/claim.sql", "care/stats_priorities.sql", "care/stats.sql"})
 """Templates that are rendered once for each claim the table has."""
 
 _OF_SCOPE = {"group": " of one group", "ungrouped": " that have no group", "table": ""}
@@ -47,14 +64,17 @@ def plan(table: Table, dialect: Dialect) -> Plan:
     context = _context(table, dialect, names)
     where = _unfinished(env, context)
     made = indexes.indexes(table, dialect, where)
+    dead_made = care_indexes.of_dead_letters(table, dialect)
     context["dedupe_index"] = next((i.name for i in made if i.unique), "")
+    context.update(care_indexes.context(table, made, dead_made))
     statements = tuple(_statements(env, context, names, made))
     return Plan(
         table=table,
         dialect=dialect,
         statements=statements,
         indexes=made,
-        ddl=ddl.render(env, names, made),
+        dead_indexes=dead_made,
+        ddl=ddl.render(env, names, made, dead_made),
         columns=columns.of_row(table),
     )
 
@@ -130,27 +150,60 @@ def _statements(
     from jinja2 import TemplateNotFound
 
     table = names.described
-    for file in (*_FILES[table.form], *_EVERY_FORM):
+    for file in (*(_FIFO if table.fifo else ()), *_FILES[table.form], *_EVERY_FORM):
         try:
             template = env.get_template(file)
         except TemplateNotFound as missing:
             if missing.name != file:
                 raise
             continue
-        variants = [_scoped(names, scope, made) for scope in scopes(table)] if file in _SCOPED else [{}]
-        for variant in variants:
+        for variant in _variants(names, file, made):
             text = template.render({**context, **variant})
             yield from parse(
                 text,
                 lambda sql: placeholders(sql, backslashes=names.dialect.backslashes),
-                lambda name: what(table, names.dialect, name),
+                lambda statement, name: what(table, names.dialect, statement, name),
             )
+
+
+def _variants(names: NamesInSQL, file: str, made: tuple[Index, ...]) -> list[dict[str, Any]]:
+    """What a template is rendered with, once for each claim it serves."""
+    table = names.described
+    if not table.fifo:
+        return [_scoped(names, scope, made) for scope in scopes(table)] if file in _SCOPED else [{}]
+    if file == "fifo/claim.sql":
+        return [{**_scoped(names, scope, made), **_fifo(table, made)} for scope in table.claims]
+    if file in _FIFO:
+        return [_fifo(table, made)]
+    if file in _CLAIMS:
+        # a claim of the whole table takes these rows too
+        group = table.column(Role.GROUP)
+        return [_scoped(names, "ungrouped", made)] if group is not None and group.null else []
+    return [_scoped(names, scope, made) for scope in scopes(table)] if file in _SCOPED else [{}]
+
+
+def _fifo(table: Table, made: tuple[Index, ...]) -> dict[str, Any]:
+    named = {index.use: index.name for index in made}
+    claims = " and ".join("claim" + suffix(table, scope) for scope in table.claims)
+    return {
+        "order_index": named["order"],
+        "work_index": named.get("work", ""),
+        "claims_named": claims,
+    }
+
+
+def _index(table: Table, scope: str, made: tuple[Index, ...]) -> Index:
+    """The index that a scope's claim relies on."""
+    if table.fifo and scope != "ungrouped":
+        return next(index for index in made if index.use == "order")
+    grouped = "claim_ungrouped" if table.fifo else "claim"
+    wanted = "claim_table" if scope == "table" and table.has(Role.GROUP) else grouped
+    return next(index for index in made if index.serves == wanted)
 
 
 def _scoped(names: NamesInSQL, scope: str, made: tuple[Index, ...]) -> dict[str, Any]:
     table = names.described
-    wanted = "claim_table" if scope == "table" and table.has(Role.GROUP) else "claim"
-    index = next(index for index in made if index.serves == wanted)
+    index = _index(table, scope, made)
     lead = [Role.GROUP] if scope in ("group", "ungrouped") else []
     finished = indexes.finished_by(table)
     if finished is not None:

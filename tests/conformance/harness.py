@@ -19,6 +19,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,6 @@ from sqlclaimgen.statements import columns
 from tests.conformance.history import History
 from tests.servers import ALL_DIALECTS, Database
 from tests.support.generated import Edit, Generated, generate
-
-GROUPED_SCOPES = ("claim", "claim_ungrouped", "claim_table")
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,16 @@ class Case:
         return replace(self, **changes)
 
 
+class StoppedClock:
+    """A host clock that a test sets."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
 class Stand:
     """A case on a database: its module, its table, and what tests do to it."""
 
@@ -105,6 +114,25 @@ class Stand:
     def twin(self, **edits: Edit) -> Any:
         """A copy of the module with statements broken on purpose: `twin(ack=without("..."))`."""
         return self.generated.twin(self.case.key, self.dialect, edits)
+
+    def at(self, now: datetime, *, module: Any = None) -> Any:
+        """A copy of the module whose host clock stands at `now` until a test sets
+        `module.QUEUE.clock.now`."""
+        copy: Any = self.generated.module(self.case.key)
+        base = (module or self.module).QUEUE
+        copy.QUEUE = replace(copy.QUEUE, clock=StoppedClock(now), statements=base.statements)
+        return copy
+
+    def later(self, seconds: float, *, module: Any = None) -> Any:
+        """A copy of the module whose host clock is ahead by so many seconds: leases have run out there."""
+        copy: Any = self.generated.module(self.case.key)
+        base = (module or self.module).QUEUE
+
+        def clock() -> datetime:
+            return base.clock() + timedelta(seconds=seconds)
+
+        copy.QUEUE = replace(copy.QUEUE, clock=clock, statements=base.statements)
+        return copy
 
     # -- the table ---------------------------------------------------------------------------------
 
@@ -171,6 +199,11 @@ class Stand:
         """One row of the table, None when it is not there."""
         name = self.table.id.field
         return next((row for row in self.rows() if row[name] == id), None)
+
+    @property
+    def count(self) -> int:
+        """How many rows the table has."""
+        return int(self.database.value(f"SELECT COUNT(*) FROM {self._table(self.table)}"))
 
     @property
     def unfinished(self) -> int:

@@ -23,11 +23,6 @@ class NotServed:
 
 NOT_SERVED: tuple[NotServed, ...] = (
     NotServed(
-        ("retry",),
-        lambda table: table.retry is not None and table.retry.backoff != "none",
-        "Leave it out and choose the delay in the handler: return RetryAfter(delay).",
-    ),
-    NotServed(
         ("notify",),
         lambda table: table.notify,
         "Leave it out: workers poll, once a second unless set.",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import psycopg
 from psycopg import errors
+from psycopg import sql as composing
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
@@ -44,6 +45,8 @@ def fault(connection: Any, error: BaseException) -> FaultKind | None:
         return FaultKind.LOST
     if isinstance(error, _CONFLICTS):
         return FaultKind.CONFLICT
+    if isinstance(error, errors.InFailedSqlTransaction):
+        return FaultKind.ABORTED
     if isinstance(error, errors.UniqueViolation):
         return FaultKind.UNIQUE
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
@@ -59,6 +62,20 @@ def shut(connection: Any) -> None:
         return  # closed already
     with socket.socket(fileno=descriptor) as line, contextlib.suppress(OSError):
         line.shutdown(socket.SHUT_RDWR)
+
+
+def notifications(connection: Any, channel: str, probe: float) -> Iterator[None]:
+    """Yield once after LISTEN, then once for each burst of notifications on `channel`. After `probe`
+    seconds of silence the server is asked whether it is there. Raises psycopg's errors."""
+    connection.autocommit = True
+    connection.execute(composing.SQL("LISTEN {}").format(composing.Identifier(channel)))
+    yield  # what was committed before the LISTEN announced itself to nobody
+    while True:
+        heard = list(connection.notifies(timeout=probe, stop_after=1))
+        if heard:
+            yield
+        else:
+            connection.execute("SELECT 1")
 
 
 class PsycopgSession(Session):

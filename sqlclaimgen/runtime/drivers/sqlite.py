@@ -18,7 +18,14 @@ class SQLiteSession(Session):
 
     @property
     def in_transaction(self) -> bool:
-        return bool(self.connection.in_transaction)
+        return not self.broken and bool(self.connection.in_transaction)
+
+    @property
+    def broken(self) -> bool:
+        try:
+            return self.connection.total_changes < 0
+        except sqlite3.ProgrammingError:
+            return True  # it is closed
 
     def begin(self, isolation: str) -> None:
         # a deferred BEGIN that reads, then writes, fails at once in spite of the busy timeout

@@ -32,7 +32,19 @@ def claim(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
     """Take up to `limit` due rows and commit. The rows are the caller's only once this has returned."""
     now = bound.now()
     token = _expiry(bound, now)
-    return (yield from in_transaction(_claim(bound, scope, limit, now, token)))
+    taken: list[Taken] = []
+
+    def body() -> Protocol[Taken]:
+        taken.append((yield from _claim(bound, scope, limit, now, token)))
+        return taken[0]
+
+    try:
+        return (yield from in_transaction(body()))
+    except StatementFailed as error:
+        if error.kind is FaultKind.LOST and taken:
+            # perhaps committed, perhaps not: the caller can give the rows back by their token
+            error.unanswered = taken[0]
+        raise
 
 
 def _claim(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -13,6 +13,12 @@ class Scope:
 
     suffix: str
     group: Any = None
+    resume: Any = field(default=None, compare=False)
+    """Where a claim that looks at groups in turn goes on: what the last one left in `Taken.resume`."""
+
+    def resuming(self, resume: Any) -> Scope:
+        """The same rows, going on where a claim left off."""
+        return replace(self, resume=resume)
 
 
 TABLE = Scope("_table")

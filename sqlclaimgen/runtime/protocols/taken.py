@@ -19,8 +19,10 @@ class Taken:
     exhausted: int = 0
     resume: Any = field(default=None)
     """Where the next claim of the same scope goes on, where a claim looks at groups in turn."""
+    more: bool = False
+    """Whether it stopped looking before it had seen every group."""
 
     @property
     def full(self) -> bool:
         """Whether more rows may be due."""
-        return len(self.deliveries) + self.exhausted >= self.limit
+        return self.more or len(self.deliveries) + self.exhausted >= self.limit

@@ -19,3 +19,31 @@ def of_lease(limit: int) -> int:
 def wider(window: int) -> int:
     """The next window after a claim that came back empty although more is due."""
     return min(window * 4, MOST)
+
+
+class Window:
+    """The window of row lock claims, kept from claim to claim: rivals hold rows while their handlers
+    run, so no fixed width is right. It widens when a claim comes back short and narrows slowly."""
+
+    __slots__ = ("width",)
+
+    def __init__(self) -> None:
+        self.width = 0
+
+    def begin(self, limit: int) -> int:
+        """The width to begin a claim of `limit` rows with."""
+        return max(self.width, _least(limit))
+
+    def short(self, width: int) -> int:
+        """A claim of this width came back short: the next one is twice as wide. No more than MOST is
+        kept, but a claim that finds nothing goes on."""
+        self.width = min(width * 2, MOST)
+        return width * 2
+
+    def full(self, width: int, limit: int) -> None:
+        """A claim of this width came back full: the next one is a little narrower."""
+        self.width = min(max(_least(limit), width - width // 16), MOST)
+
+
+def _least(limit: int) -> int:
+    return max(16, 2 * limit)

@@ -85,7 +85,16 @@ class Reporter:
         if log.isEnabledFor(level):
             extra = {
                 f"claim_{name}": getattr(event, name)
-                for name in ("kind", "table", "group", "id", "attempt", "outcome", "count", "seconds")
+                for name in (
+                    "kind",
+                    "table",
+                    "group",
+                    "id",
+                    "attempt",
+                    "outcome",
+                    "count",
+                    "seconds",
+                )
                 if getattr(event, name) is not None
             }
             row = "" if event.id is None else f" {event.id!r}"

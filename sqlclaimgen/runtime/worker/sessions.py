@@ -8,15 +8,16 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from sqlclaimgen.runtime.codecs import CODECS
-from sqlclaimgen.runtime.driving import failure, session_of
 from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.driving import failure, session_of
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.queue import Bound, Queue
 from sqlclaimgen.runtime.steps import Protocol, Result, Step
+from sqlclaimgen.runtime.worker.lanes import Lane
 
 T = TypeVar("T")
 
@@ -57,6 +58,10 @@ class AsyncSession(ABC):
     @abstractmethod
     async def close(self) -> None:
         """Close it, however broken it is."""
+
+    @abstractmethod
+    def submit(self, function: Callable[[], T]) -> Future[T]:
+        """Start a function on the thread that the connection belongs to."""
 
     @abstractmethod
     async def call(self, function: Callable[[], T]) -> T:
@@ -115,18 +120,21 @@ class ThreadedSession(AsyncSession):
         self,
         queue: Queue[Any, Any, Any, Any],
         session: Session,
-        executor: ThreadPoolExecutor,
+        lane: Lane,
         limit: float,
     ) -> None:
         super().__init__(queue, session.dialect, limit)
         self._session = session
-        self._executor = executor
+        self._lane = lane
 
     async def execute(self, step: Step) -> Result:
         return await self.call(lambda: self._session.execute(step))
 
     async def call(self, function: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+        return await asyncio.wrap_future(self._lane.submit(function))
+
+    def submit(self, function: Callable[[], T]) -> Future[T]:
+        return self._lane.submit(function)
 
     def fault(self, error: BaseException) -> FaultKind | None:
         return FaultKind.LOST if isinstance(error, ConnectionError) else self._session.fault(error)
@@ -150,7 +158,7 @@ class ThreadedSession(AsyncSession):
         if not done:
             self._session.abort()
         closing.add_done_callback(_ignore)
-        self._executor.shutdown(wait=False)
+        self._lane.close()
 
 
 def _ignore(work: asyncio.Future[None]) -> None:
@@ -171,6 +179,9 @@ class NativeSession(AsyncSession):
 
     async def call(self, function: Callable[[], T]) -> T:
         return function()
+
+    def submit(self, function: Callable[[], T]) -> Future[T]:
+        raise TypeError("a plain handler cannot use an asyncio connection; make it `async`")
 
     def fault(self, error: BaseException) -> FaultKind | None:
         if isinstance(error, ConnectionError):
@@ -205,13 +216,11 @@ async def open_session(
     driver's error, or TimeoutError when nobody answers within `limit` seconds."""
     with _numbering:
         number = next(_numbers)
-    executor = ThreadPoolExecutor(1, thread_name_prefix=f"sqlclaimgen-{number}")
-    loop = asyncio.get_running_loop()
+    lane = Lane(f"sqlclaimgen-{number}")
     try:
-        opening = loop.run_in_executor(executor, connect)
-        connection: Any = await asyncio.wait_for(opening, limit)
+        connection: Any = await asyncio.wait_for(asyncio.wrap_future(lane.submit(connect)), limit)
         if inspect.isawaitable(connection):
-            executor.shutdown(wait=False)
+            lane.close()
             connection = await asyncio.wait_for(connection, limit)
             from sqlclaimgen.runtime.drivers.psycopg_async import AsyncPsycopgSession
 
@@ -219,9 +228,9 @@ async def open_session(
             await asyncio.wait_for(native.prepare(), limit)
             return NativeSession(queue, native, limit)
         session = session_of(connection, table=queue.table)
-        threaded = ThreadedSession(queue, session, executor, limit)
+        threaded = ThreadedSession(queue, session, lane, limit)
         await asyncio.wait_for(threaded.call(session.prepare), limit)
         return threaded
     except BaseException:
-        executor.shutdown(wait=False)
+        lane.close()
         raise

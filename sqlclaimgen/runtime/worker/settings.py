@@ -46,4 +46,6 @@ class Settings:
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it is more than 0 seconds")
         if self.groups is not None and (isinstance(self.groups, str) or not self.groups):
-            raise ValueError("groups is a list of at least one group; leave it out for the whole table")
+            raise ValueError(
+                "groups is a list of at least one group; leave it out for the whole table"
+            )

@@ -20,7 +20,7 @@
 {%- endmacro %}
 
 {# Not one of the dead letters that wait in a group of this table. #}
-{% macro not_dead(a="") %}{% if t.described.column("group").null %}({{ a }}{{ t.group }} IS NULL OR {{ a }}{{ t.group }} <> {{ t.dead_group }}){% else %}{{ a }}{{ t.group }} <> {{ t.dead_group }}{% endif %}{% endmacro %}
+{% macro not_dead(a="") %}{% if t.column_of("group").null %}({{ a }}{{ t.group }} IS NULL OR {{ a }}{{ t.group }} <> {{ t.dead_group }}){% else %}{{ a }}{{ t.group }} <> {{ t.dead_group }}{% endif %}{% endmacro %}
 
 {# The condition a row meets to be claimable. `lease`: free, null, expired or no. #}
 {% macro due(scope, a="", lease="free", priority=none) %}
@@ -78,9 +78,9 @@
 {% macro why() %}COALESCE({{ typed("error") }}, {{ typed("reason") }}){% endmacro %}
 
 {# What makes a row the dead letter of a group. #}
-{% macro buried() %}
+{% macro buried(a="") %}
 {% set c = [] %}
-{% if t.origin %}{% do c.append(t.origin ~ " = " ~ t.group) %}{% endif %}
+{% if t.origin %}{% do c.append(t.origin ~ " = " ~ a ~ t.group) %}{% endif %}
 {% do c.append(t.group ~ " = " ~ t.dead_group) %}
 {% if t.attempt %}{% do c.append(t.attempt ~ " = 1") %}{% endif %}
 {% if t.retry_after %}{% do c.append(t.retry_after ~ " = :now") %}{% endif %}

@@ -1,6 +1,6 @@
 {% import "pieces.sql" as p with context %}
 -- name: enqueue
--- Adds one row.{% if t.dedupe_key %} A row whose {{ t.described.column("dedupe_key").field }} is queued already is refused.{% endif %}
+-- Adds one row.{% if t.dedupe_key %} A row whose {{ t.column_of("dedupe_key").field }} is queued already is refused.{% endif %}
 
 -- Transaction: the producer's; it never commits.
 -- Locks: nothing that others wait for.

@@ -18,6 +18,10 @@ CREATE TABLE {{ t.dead_table }} (
 {% for name, type, time in extras %}
     {{ name }} {{ type }} NULL,
 {% endfor %}
-    PRIMARY KEY ({{ t.id }})
+    PRIMARY KEY ({{ t.id }}){{ "," if dead_indexes }}
+{% for i in dead_indexes %}
+    -- {{ i.serves }} relies on it.
+    KEY {{ i.name }} ({{ i.columns | join(", ") }}){{ "," if not loop.last }}
+{% endfor %}
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;
 {% endif %}

@@ -25,4 +25,10 @@ CREATE TABLE {{ t.dead_table }} (
     {{ name }} {{ type }}{{ "," if not loop.last }}
 {% endfor %}
 );
+{% for i in dead_indexes %}
+
+-- {{ i.serves }} relies on it.
+CREATE INDEX {{ i.name }} ON {{ t.dead_table }}
+    ({{ i.columns | join(", ") }});
+{% endfor %}
 {% endif %}

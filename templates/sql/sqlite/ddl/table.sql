@@ -23,4 +23,10 @@ CREATE TABLE {{ t.dead_table }} (
     {{ name }} {{ type }}{{ "," if not loop.last }}
 {% endfor %}
 );
+{% for i in dead_indexes %}
+
+-- {{ i.serves }} relies on it.
+CREATE INDEX {{ t.dialect.quote(t.described.dead_letter.schema) ~ "." if t.described.dead_letter.schema }}{{ i.name }} ON {{ t.dialect.quote(t.described.dead_letter.name) }}
+    ({{ i.columns | join(", ") }});
+{% endfor %}
 {% endif %}

@@ -1,0 +1,137 @@
+"""`build`: writes what a description generates, compares it, or prints it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from sqlclaimgen import output
+from sqlclaimgen.cli import console, described
+from sqlclaimgen.cli.console import DIFFERENT, FINE, WRONG, ErrorFormat, Format, err, out, styled
+from sqlclaimgen.output import LEFT, Difference, State, Survey
+from sqlclaimgen.rendering import render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path, PurePosixPath
+
+_DRAIN = "Drain the running consumers of the table before the new ones start."
+
+
+def build(path: Path, errors: ErrorFormat, form: Format, *, force: bool) -> int:
+    """Write the files. Returns the exit code."""
+    description = described.read(path, errors)
+    found = output.survey(description, render(description))
+    if found.refused and not force:
+        _refuse(found, errors)
+        return WRONG
+    output.write(found)
+    if form is Format.JSON:
+        console.out_json(_as_json(found))
+        return FINE
+    for one in found.differences:
+        if one.state in LEFT:
+            err(f"{styled('left', 'yellow', sys.stderr)} {one.path}: {one.state}; delete it yourself")
+        else:
+            verb = "removed" if one.wanted is None else "wrote"
+            out(f"{styled(verb, 'green', sys.stdout)} {one.path}")
+    if found.is_current:
+        out(f"{found.current} files are current")
+    _warn_of_drains(found)
+    return FINE
+
+
+def check(path: Path, errors: ErrorFormat, form: Format) -> int:
+    """Compare the files with those on disk, writing nothing. Returns the exit code."""
+    description = described.read(path, errors)
+    found = output.survey(description, render(description))
+    code = FINE if found.is_current else DIFFERENT
+    if form is Format.JSON:
+        console.out_json(_as_json(found))
+        return code
+    for one in _all(found):
+        _print_diff(one)
+        if errors is ErrorFormat.GITHUB:
+            err(f"::error file={found.folder / one.path}::{one.state}: run sqlclaimgen build")
+    for one in _all(found):
+        err(f"{styled(one.state, 'red', sys.stderr)}: {found.folder / one.path}")
+    if found.is_current:
+        out(f"{found.current} files are current")
+    elif errors is ErrorFormat.TEXT:
+        err(f"{len(_all(found))} files differ: run `sqlclaimgen build` and commit what it writes")
+    _warn_of_drains(found)
+    return code
+
+
+def show_files(files: Mapping[PurePosixPath, str], form: Format) -> int:
+    """Print the files instead of writing them. Returns the exit code."""
+    if form is Format.JSON:
+        console.out_json({str(path): text for path, text in sorted(files.items())})
+        return FINE
+    for path, text in sorted(files.items()):
+        out(f"==> {path} <==", "bold")
+        out(text)
+    return FINE
+
+
+def stdout(path: Path, errors: ErrorFormat, form: Format) -> int:
+    """Print what a build would write. Returns the exit code."""
+    return show_files(render(described.read(path, errors)), form)
+
+
+def _refuse(found: Survey, errors: ErrorFormat) -> None:
+    from sqlclaimgen.description.diagnostics import Diagnostic
+
+    codes = {State.EDITED: "FILE-EDITED", State.IN_THE_WAY: "FILE-IN-THE-WAY"}
+    whats = {
+        State.EDITED: "this generated file was edited by hand",
+        State.IN_THE_WAY: "a file that was not generated here is in the way",
+    }
+    hints = {
+        State.EDITED: "Move the change into the description, see it with --check, drop it with --force.",
+        State.IN_THE_WAY: "Move it away or name another folder in [output]; --force overwrites it.",
+    }
+    console.report(
+        [
+            Diagnostic(
+                str(found.folder / one.path), 1, 1, codes[one.state], whats[one.state], hints[one.state]
+            )
+            for one in found.refused
+        ],
+        errors,
+    )
+    if errors is ErrorFormat.TEXT:
+        err("nothing was written")
+
+
+def _all(found: Survey) -> list[Difference]:
+    return [*found.differences, *([found.lock] if found.lock else [])]
+
+
+def _warn_of_drains(found: Survey) -> None:
+    for line in found.drains:
+        err(f"{styled('warning', 'yellow', sys.stderr)}: {line}")
+        err(f"    {styled('hint', 'cyan', sys.stderr)}: {_DRAIN}")
+
+
+def _print_diff(one: Difference) -> None:
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    for line in one.diff().splitlines():
+        out(line, styles.get(line[:1]))
+
+
+def _as_json(found: Survey) -> dict[str, Any]:
+    return {
+        "current": found.is_current,
+        "unchanged": found.current,
+        "differences": [
+            {
+                "path": str(one.path),
+                "state": one.state.value,
+                "action": "left" if one.state in LEFT else "remove" if one.wanted is None else "write",
+                "diff": one.diff(),
+            }
+            for one in _all(found)
+        ],
+        "drain": list(found.drains),
+    }

@@ -1,0 +1,48 @@
+"""The description that a command was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlclaimgen.cli import console
+
+if TYPE_CHECKING:
+    from sqlclaimgen.description import Description
+    from sqlclaimgen.description.model import Table
+    from sqlclaimgen.dialects import Dialect
+
+DEFAULT = "tables.toml"
+
+
+def read(path: Path, errors: console.ErrorFormat = console.ErrorFormat.TEXT) -> Description:
+    """The description in the file `path`, or in tables.toml of the folder `path`; its warnings are
+    reported. Raises DescriptionInvalid."""
+    from sqlclaimgen.description import load
+
+    description = load(path / DEFAULT if path.is_dir() else path)
+    if description.warnings:
+        console.report(description.warnings, errors)
+    return description
+
+
+def table(description: Description, key: str) -> Table:
+    """The table `key`, which may also be its name in the database. Ends the run when there is none."""
+    for one in description.tables:
+        if key in (one.key, one.name, one.title):
+            return one
+    keys = ", ".join(one.key for one in description.tables)
+    console.fail(f"{description.source} has no table `{key}`", f"Its tables are {keys}.")
+
+
+def dialect(table: Table, name: str | None) -> Dialect:
+    """The table's dialect `name`, which may be left out where it has one. Ends the run when it is
+    none of the table's."""
+    from sqlclaimgen.dialects import DIALECTS
+
+    names = ", ".join(table.dialects)
+    if name is None and len(table.dialects) > 1:
+        console.fail(f"{table.key} is for several databases", f"Add --dialect, one of {names}.")
+    if name is not None and name not in table.dialects:
+        console.fail(f"{table.key} is not for `{name}`", f"Add --dialect, one of {names}.")
+    return DIALECTS[name or table.dialects[0]]

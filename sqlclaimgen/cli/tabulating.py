@@ -1,0 +1,82 @@
+"""What `show` knows of a table, on a page for a person."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+_MOST = 200
+"""Columns of a page that goes into a file or a pipe."""
+
+
+def table(one: dict[str, Any]) -> None:
+    """Print one table."""
+    console = Console(highlight=False, soft_wrap=True)
+    if not sys.stdout.isatty():
+        console.width = _MOST
+    title = f"{one['schema']}.{one['name']}" if one["schema"] else one["name"]
+    console.print(f"[bold]{escape(one['key'])}[/bold]: the table {escape(title)}")
+    form = one["form"].replace("_", " ")
+    console.print(f"  form         [bold]{form}[/bold], for {escape(one['why'])}")
+    console.print(f"  databases    {', '.join(one['dialects'])}")
+    for key, value in one["settings"].items():
+        console.print(f"  {key:<12} {escape(str(value))}")
+    cost = one["connections"]
+    console.print(f"  connections  {cost['worker']} of a worker with {cost['concurrency']} handlers: {cost['why']}")
+    console.print(f"  claims       {', '.join(_claim(claim) for claim in one['claims'])}")
+    console.print(_columns(one))
+    console.print(_indexes(one))
+    for dialect, names in one["statements"].items():
+        console.print(f"  [bold]{dialect}[/bold] runs {', '.join(names)}")
+    console.print("  [bold]files[/bold]")
+    for path in one["files"]:
+        console.print(f"    {escape(path)}")
+    console.print()
+
+
+def _claim(claim: str) -> str:
+    return {"group": "of one group", "table": "of the whole table"}[claim]
+
+
+def _columns(one: dict[str, Any]) -> Table:
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for head in ("column", "field", "role", "type", "null", "default", "python", *one["dialects"]):
+        made.add_column(head, header_style="bold")
+    for column in one["columns"]:
+        default = "generated" if column["generated"] else column["default"]
+        made.add_row(
+            *map(
+                _cell,
+                (
+                    column["name"],
+                    column["field"],
+                    column["role"],
+                    column["type"],
+                    "null" if column["null"] else None,
+                    default,
+                    column["python"],
+                    *(column["sql"][dialect] for dialect in one["dialects"]),
+                ),
+            )
+        )
+    return made
+
+
+def _indexes(one: dict[str, Any]) -> Table:
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for head in ("index", "on", "columns", "serves"):
+        made.add_column(head, header_style="bold")
+    for dialect, indexes in one["indexes"].items():
+        for index in indexes:
+            columns = ", ".join(index["columns"])
+            where = f" where {index['where']}" if index["where"] else ""
+            made.add_row(*map(_cell, (index["name"], dialect, columns + where, index["serves"])))
+    return made
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else escape(str(value))

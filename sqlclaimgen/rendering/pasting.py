@@ -1,0 +1,173 @@
+"""One statement with literals in place of its parameters, to paste into psql, mysql or sqlite3.
+
+The values go through the codec that the runtime uses, so that a pasted statement compares what a
+running one does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from sqlclaimgen.description.durations import SECONDS
+from sqlclaimgen.description.model import INTEGERS, Column, Kind, Role
+from sqlclaimgen.runtime.codecs import CODECS, Codec, Held
+from sqlclaimgen.runtime.placeholders import replaced
+from sqlclaimgen.runtime.steps import Many
+from sqlclaimgen.statements import columns
+from sqlclaimgen.statements.parameters import Shape, shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sqlclaimgen.statements import Parameter, Plan, Statement
+
+_NOW = re.compile(r"now(?:([+-])([0-9]+)([smhd]))?", re.ASCII)
+
+
+@dataclass(slots=True)
+class Unpasteable(Exception):
+    """Values are missing, unknown or unreadable; each problem is a line."""
+
+    problems: tuple[str, ...]
+
+
+def pasted(plan: Plan, statement: Statement, given: Mapping[str, str], now: datetime) -> str:
+    """The statement's text with `given` as literals, closed by a semicolon. Times are ISO 8601, in UTC
+    unless they say otherwise, or `now`, `now+60s`, `now-5m`; lists are `1,2,3` or JSON; `null` is
+    NULL where it may be. Raises Unpasteable with every problem."""
+    problems: list[str] = []
+    literals: dict[str, str] = {}
+    known = {parameter.name: parameter for parameter in statement.parameters}
+    for name in given:
+        if name not in known:
+            problems.append(f"{name}: {statement.name} has no such parameter")
+    for name, parameter in known.items():
+        if name not in given:
+            problems.append(f"{name} is missing: {parameter.what}")
+            continue
+        try:
+            literals[name] = _literal(plan, statement, parameter, given[name], now)
+        except (ValueError, ArithmeticError) as error:
+            problems.append(f"{name}: {error}: it is {parameter.what}")
+    if problems:
+        raise Unpasteable(tuple(problems))
+    backslashes = plan.dialect.backslashes
+    return replaced(statement.text, literals.__getitem__, backslashes=backslashes) + ";"
+
+
+def _literal(
+    plan: Plan, statement: Statement, parameter: Parameter, text: str, now: datetime
+) -> str:
+    dialect = plan.dialect
+    codec = CODECS[dialect.name]
+    found = shape(plan.table, statement.name, parameter.name)
+    spell = dialect.spelled
+    if isinstance(found, Column):
+        if text == "null":
+            return "NULL"
+        kind = columns.kind(found)
+        return spell(codec.encode(kind, _value(found.type.kind, text, now)))
+    id = plan.table.id
+    match found:
+        case Shape.TIME:
+            return spell(codec.time(_time(text, now)))
+        case Shape.NUMBER:
+            return spell(_integer(text))
+        case Shape.TEXT:
+            return "NULL" if text == "null" else spell(text)
+        case Shape.IDS:
+            ids = [_value(id.type.kind, item, now) for item in _items(text)]
+            return spell(codec.ids(columns.kind(id), ids)["ids"])
+        case Shape.TIMES:
+            return spell(_listed(codec, [codec.time(_time(item, now)) for item in _items(text)]))
+        case Shape.NUMBERS:
+            return spell(_listed(codec, [_integer(item) for item in _items(text)]))
+        case Shape.TEXTS:
+            return spell(_listed(codec, _items(text)))
+        case Shape.HELD:
+            read = _held(plan, now)
+            held = codec.held(columns.kind(id), [read(item) for item in _items(text)])
+            return spell(held[parameter.name])
+
+
+def _listed(codec: Codec, values: list[Any]) -> Any:
+    """A list as the codec's driver takes one."""
+    as_ids = codec.ids("bigint", [])["ids"]
+    if isinstance(as_ids, Many):
+        return Many(values)
+    return json.dumps(values) if isinstance(as_ids, str) else values
+
+
+def _held(plan: Plan, now: datetime) -> Callable[[str], Held]:
+    """Reads `id/token/attempt`, or `id/token/sent/attempt`."""
+    counts = plan.table.has(Role.ATTEMPT)
+
+    def read(item: str) -> Held:
+        parts = item.split("/")
+        attempt = _integer(parts.pop()) if counts and len(parts) > 2 else 0
+        if len(parts) not in (2, 3) or (counts and attempt == 0):
+            form = "id/token/attempt" if counts else "id/token"
+            raise ValueError(f"{item!r} is not {form}")
+        times = [_time(part, now) for part in parts[1:]]
+        return Held(_value(plan.table.id.type.kind, parts[0], now), times[0], times[-1], attempt)
+
+    return read
+
+
+def _items(text: str) -> list[str]:
+    if text.startswith("["):
+        return [item if isinstance(item, str) else json.dumps(item) for item in json.loads(text)]
+    return [item.strip() for item in text.split(",")] if text else []
+
+
+def _value(kind: Kind, text: str, now: datetime) -> Any:
+    if kind in INTEGERS:
+        return _integer(text)
+    match kind:
+        case Kind.BOOLEAN:
+            if text.lower() not in ("true", "false"):
+                raise ValueError(f"{text!r} is neither true nor false")
+            return text.lower() == "true"
+        case Kind.TIMESTAMP:
+            return _time(text, now)
+        case Kind.DATE:
+            return date.fromisoformat(text)
+        case Kind.NUMERIC:
+            return Decimal(text)
+        case Kind.DOUBLE:
+            return float(text)
+        case Kind.BYTES:
+            return bytes.fromhex(text)
+        case Kind.UUID:
+            import uuid
+
+            return uuid.UUID(text)
+        case Kind.JSON:
+            json.loads(text)
+            return text
+        case _:
+            return text
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no integer") from None
+
+
+def _time(text: str, now: datetime) -> datetime:
+    match = _NOW.fullmatch(text)
+    if match:
+        distance = timedelta(seconds=int(match[2] or 0) * SECONDS[match[3] or "s"])
+        return now - distance if match[1] == "-" else now + distance
+    try:
+        value = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no time: write 2026-01-31T12:00:00Z, now or now+60s") from None
+    return value if value.tzinfo else value.replace(tzinfo=UTC)

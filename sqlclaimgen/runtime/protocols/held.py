@@ -1,0 +1,40 @@
+"""What a worker needs of the forms that hold a row by a connection."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from sqlclaimgen.runtime import steps
+from sqlclaimgen.runtime.deliveries import Delivery
+from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols.scope import Scope
+from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.queue import Bound
+
+
+class HeldForm(Protocol):
+    """The row lock and the advisory form, as a worker sees them."""
+
+    def claim(self, bound: Bound, scope: Scope, limit: int) -> steps.Protocol[Taken]:
+        """Take one due row, and hold it."""
+        ...
+
+    def opened(self, delivery: Delivery[Any, Any]) -> steps.Protocol[None]:
+        """Make the connection ready for a transactional handler: its transaction open."""
+        ...
+
+    def undone(self, delivery: Delivery[Any, Any]) -> steps.Protocol[None]:
+        """Undo what a transactional handler wrote; the row stays held."""
+        ...
+
+    def commits_with(self, outcome: AnyOutcome) -> bool:
+        """Whether a transactional handler's writes commit with this outcome."""
+        ...
+
+    def finish(self, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> steps.Protocol[None]:
+        """Settle, commit, and let go of the row. Raises ClaimLost when it was lost."""
+        ...
+
+    def abandon(self, delivery: Delivery[Any, Any]) -> steps.Protocol[None]:
+        """Let go of the row unsettled; with its attempt where its handler never started."""
+        ...

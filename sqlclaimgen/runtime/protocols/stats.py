@@ -1,0 +1,119 @@
+"""What a table holds: due, delayed, in work, dead, and how long the oldest due row has waited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlclaimgen.runtime.protocols.scope import Scope
+from sqlclaimgen.runtime.queue import Bound
+from sqlclaimgen.runtime.steps import Protocol
+
+CAP = 10_000
+"""Where counting stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of rows. `more`: counting stopped, and there are more than this."""
+
+    value: int
+    more: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.value}+" if self.more else str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a table, or a group of it, holds. None: the table cannot tell."""
+
+    due: Count
+    """Rows that a claim may take now."""
+    delayed: Count | None
+    """Rows that are due later. None without a `retry_after` column."""
+    in_work: Count | None
+    """Rows that a lease holds. None in the other forms, which write nothing into a row in work: it
+    counts as due."""
+    dead: Count | None
+    """Dead letters of the whole table."""
+    oldest_due: datetime | None
+    """Since when the oldest of the due rows is due; None when none is, or without `retry_after`."""
+    at: datetime
+    """The time of the look."""
+
+    @property
+    def oldest_age(self) -> float | None:
+        """Seconds that the oldest due row has waited since it was due."""
+        if self.oldest_due is None:
+            return None
+        return max((self.at - self.oldest_due).total_seconds(), 0.0)
+
+
+@dataclass(slots=True)
+class _Tally:
+    due: int = 0
+    delayed: int = 0
+    in_work: int = 0
+    dead: int = 0
+    oldest: list[datetime] = field(default_factory=list[datetime])
+    more: set[str] = field(default_factory=set[str])
+
+    def count(self, name: str) -> Count:
+        value: int = getattr(self, name)
+        return Count(min(value, CAP), name in self.more or value > CAP)
+
+
+def stats(bound: Bound, scope: Scope) -> Protocol[Stats]:
+    """Count. No statement looks at more than CAP + 1 rows: a table of any size is cheap to look at."""
+    now = bound.now()
+    tally = _Tally()
+    parameters: dict[str, Any] = {"now": bound.codec.time(now), "most": CAP + 1}
+    group = bound.queue.group
+    if scope.group is not None and group is not None:
+        parameters["group"] = bound.codec.encode(group.kind, scope.group)
+    for more in (yield from _priorities(bound, scope, parameters)):
+        yield from _look(bound, "stats_due" + scope.suffix, {**parameters, **more}, tally)
+        name = "stats_delayed" + scope.suffix
+        if bound.has(name):
+            result = yield from bound.run(name, {**parameters, **more})
+            tally.delayed += int(result.rows[0][0])
+    if bound.has("stats_leased" + scope.suffix):
+        yield from _look(bound, "stats_leased" + scope.suffix, parameters, tally)
+    if bound.has("stats_dead"):
+        result = yield from bound.run("stats_dead", parameters)
+        tally.dead = int(result.rows[0][0])
+    return Stats(
+        due=tally.count("due"),
+        delayed=tally.count("delayed") if bound.queue.retry_after is not None else None,
+        in_work=tally.count("in_work") if bound.queue.lease is not None else None,
+        dead=tally.count("dead") if bound.has("stats_dead") else None,
+        oldest_due=min(tally.oldest, default=None),
+        at=now,
+    )
+
+
+def _priorities(
+    bound: Bound, scope: Scope, parameters: dict[str, Any]
+) -> Protocol[list[dict[str, Any]]]:
+    name = "stats_priorities" + scope.suffix
+    if not bound.has(name):
+        return [{}]
+    result = yield from bound.run(name, parameters)
+    return [{"priority": row[0]} for row in result.rows]
+
+
+def _look(
+    bound: Bound, statement: str, parameters: dict[str, Any], tally: _Tally
+) -> Protocol[None]:
+    result = yield from bound.run(statement, parameters)
+    due, delayed, in_work, oldest, looked = result.rows[0]
+    tally.due += int(due)
+    tally.delayed += int(delayed)
+    tally.in_work += int(in_work)
+    if oldest is not None:
+        kind = bound.queue.retry_after.kind if bound.queue.retry_after else "timestamp(6)"
+        tally.oldest.append(bound.codec.decode(kind, oldest))
+    if int(looked) > CAP:
+        tally.more |= {"due", "delayed", "in_work"}

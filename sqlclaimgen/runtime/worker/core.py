@@ -1,0 +1,130 @@
+"""A worker's own thread and event loop: what both faces start, stop and wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from sqlclaimgen.runtime.errors import ClaimError
+from sqlclaimgen.runtime.protocols.held_forms import held_form_of
+from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.worker import checks, waking
+from sqlclaimgen.runtime.worker.events import EventKind, Reporter
+from sqlclaimgen.runtime.worker.handlers import Runner
+from sqlclaimgen.runtime.worker.held_engine import HeldEngine
+from sqlclaimgen.runtime.worker.lease_engine import LeaseEngine
+from sqlclaimgen.runtime.worker.listening import Listener
+from sqlclaimgen.runtime.worker.settings import Settings
+from sqlclaimgen.runtime.worker.waking import Alarm
+
+
+class Unfinished(ClaimError):
+    """Handlers were still running when the drain's time limit was over. Their rows were given back."""
+
+
+class Core:
+    """One run of a worker. Its loop is not the handlers': a handler that blocks stops no extension."""
+
+    def __init__(
+        self,
+        queue: Queue[Any, Any, Any, Any],
+        settings: Settings,
+        connect: Callable[[], Any],
+        runner: Runner,
+        *,
+        until_empty: bool,
+    ) -> None:
+        self._queue = queue
+        self._settings = settings
+        self._connect = connect
+        self._runner = runner
+        self._until_empty = until_empty
+        self._report = Reporter(queue.table, settings.on_event)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._main: asyncio.Task[bool] | None = None
+        self._asked = 0
+        self._lock = threading.Lock()
+        self.ended: Future[None] = Future()
+        """Done when the run has ended; raises what ended it."""
+
+    def start(self) -> None:
+        """Start the thread."""
+        threading.Thread(target=self._run, name="sqlclaimgen-worker", daemon=True).start()
+
+    def stop(self) -> None:
+        """Drain: claim no more, let handlers end within the time limit. A second call stops at once.
+        From any thread, and from a signal handler."""
+        with self._lock:
+            self._asked += 1
+            loop, asked = self._loop, self._asked
+        if loop is not None:
+            try:
+                loop.call_soon_threadsafe(self._stopping, asked)
+            except RuntimeError:
+                return  # ended already
+
+    def _stopping(self, asked: int) -> None:
+        if self._stop is not None:
+            self._stop.set()
+        if asked > 1 and self._main is not None:
+            self._main.cancel()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._work())
+        except BaseException as error:
+            self.ended.set_exception(error)
+        else:
+            self.ended.set_result(None)
+
+    async def _work(self) -> None:
+        self._stop = asyncio.Event()
+        self._main = asyncio.ensure_future(self._engine_run(self._stop))
+        with self._lock:
+            self._loop = asyncio.get_running_loop()
+            asked = self._asked
+        if asked:
+            self._stopping(asked)
+        try:
+            clean = await self._main
+        except asyncio.CancelledError:
+            clean = False
+        finally:
+            self._runner.close()
+            self._report(EventKind.STOPPED)
+        if not clean:
+            raise Unfinished(
+                f"{self._queue.table}: handlers were still running when the worker had to end; their rows "
+                "were given back, or come back when their leases run out.",
+                table=self._queue.table,
+            )
+
+    async def _engine_run(self, stop: asyncio.Event) -> bool:
+        alarm = Alarm(asyncio.get_running_loop())
+        waking.register(self._queue.table, alarm)
+        listening: asyncio.Future[None] | None = None
+        try:
+            if self._settings.check:
+                await checks.run(self._queue, self._settings, self._connect, self._report, stop)
+            if stop.is_set():
+                return True
+            if self._settings.notify and self._queue.channel is not None and not self._until_empty:
+                listener = Listener(self._queue, self._connect, self._settings, self._report, alarm)
+                listening = asyncio.ensure_future(listener.run())
+            return await self._engine(alarm, stop).run(until_empty=self._until_empty)
+        finally:
+            waking.unregister(self._queue.table, alarm)
+            if listening is not None:
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
+
+    def _engine(self, alarm: Alarm, stop: asyncio.Event) -> LeaseEngine | HeldEngine:
+        form = held_form_of(self._queue)
+        shared = (self._settings, self._runner, self._connect, self._report, alarm, stop)
+        if form is None:
+            return LeaseEngine(self._queue, *shared)
+        return HeldEngine(self._queue, form, *shared)

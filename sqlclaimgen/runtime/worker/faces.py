@@ -1,0 +1,208 @@
+"""Worker and AsyncWorker: what a team's code starts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from datetime import timedelta
+from types import FrameType
+from typing import Any, Generic, Literal, TypeVar
+
+from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.worker.core import Core
+from sqlclaimgen.runtime.worker.events import Hook
+from sqlclaimgen.runtime.worker.handlers import LoopRunner, ThreadRunner
+from sqlclaimgen.runtime.worker.settings import Settings
+
+D = TypeVar("D")
+O = TypeVar("O")
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class _Face(Generic[D, O]):
+    """What both workers have."""
+
+    def __init__(self, queue: Queue[D, O, Any, Any], settings: Settings) -> None:
+        self.queue = queue
+        self.settings = settings
+        self._core: Core | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Drain: claim no more, keep extending, end when the handlers have, or when the time limit is
+        over. A second call stops at once. From any thread, and from a handler."""
+        self._stopped = True
+        if self._core is not None:
+            self._core.stop()
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        if not self.settings.signals or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def ask(number: int, frame: FrameType | None) -> None:
+            self.stop()
+
+        before = {number: signal.signal(number, ask) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Worker(_Face[D, O]):
+    """Claims rows and runs a plain handler on threads.
+
+    Times are seconds. `connect` opens a connection of the worker's own: three under a lease, whatever
+    `concurrency` is, and one for each handler in the other forms. Handlers return one of the table's
+    outcomes, or None for an ack; an exception is a failure under the table's retry policy.
+    """
+
+    def __init__(
+        self,
+        queue: Queue[D, O, Any, Any],
+        handler: Callable[[D], O | None] | Callable[[D, Any], O | None],
+        *,
+        connect: Callable[[], Any],
+        groups: Sequence[Any] | None = None,
+        concurrency: int = 8,
+        poll_interval: float = 1.0,
+        transactional: bool = False,
+        on_invalid: Literal["keep", "retry", "dead_letter"] = "retry",
+        retry: Callable[[int, BaseException], timedelta | float] | None = None,
+        drain_timeout: float = 30.0,
+        statement_timeout: float = 30.0,
+        max_backoff: float = 30.0,
+        notify: bool = True,
+        check: bool = True,
+        signals: bool = True,
+        on_event: Hook | None = None,
+    ) -> None:
+        super().__init__(
+            queue,
+            Settings(
+                concurrency=concurrency,
+                groups=groups,
+                poll_interval=poll_interval,
+                transactional=transactional,
+                on_invalid=on_invalid,
+                drain_timeout=drain_timeout,
+                statement_timeout=statement_timeout,
+                max_backoff=max_backoff,
+                notify=notify,
+                check=check,
+                retry=retry,
+                on_event=on_event,
+                signals=signals,
+            ),
+        )
+        self._handler = handler
+        self._connect = connect
+
+    def run(self, until: Literal["empty"] | None = None) -> None:
+        """Work until stopped, or until nothing is due. SIGTERM and SIGINT drain when this runs on the
+        main thread. Raises Unfinished when handlers were still running at the end."""
+        self._core = core = Core(
+            self.queue,
+            self.settings,
+            self._connect,
+            ThreadRunner(self._handler),
+            until_empty=until == "empty",
+        )
+        with self._signals():
+            core.start()
+            if self._stopped:
+                core.stop()
+            _wait(core.ended)
+        core.ended.result()
+
+
+def _wait(ended: Future[None]) -> None:
+    """Wait so that signals are still handled: a plain wait on the main thread would hold them up."""
+    over = threading.Event()
+    ended.add_done_callback(lambda _: over.set())
+    while not over.wait(0.2):
+        pass
+
+
+class AsyncWorker(_Face[D, O]):
+    """Claims rows and runs an `async` handler in the caller's event loop, or a plain one on threads.
+
+    `connect` gives a connection, or something to await for one (`psycopg.AsyncConnection.connect`).
+    The rest is as with Worker. The handler of a row that was lost is cancelled.
+    """
+
+    def __init__(
+        self,
+        queue: Queue[D, O, Any, Any],
+        handler: (
+            Callable[[D], Awaitable[O | None]]
+            | Callable[[D, Any], Awaitable[O | None]]
+            | Callable[[D], O | None]
+            | Callable[[D, Any], O | None]
+        ),
+        *,
+        connect: Callable[[], Any],
+        groups: Sequence[Any] | None = None,
+        concurrency: int = 100,
+        poll_interval: float = 1.0,
+        transactional: bool = False,
+        on_invalid: Literal["keep", "retry", "dead_letter"] = "retry",
+        retry: Callable[[int, BaseException], timedelta | float] | None = None,
+        drain_timeout: float = 30.0,
+        statement_timeout: float = 30.0,
+        max_backoff: float = 30.0,
+        notify: bool = True,
+        check: bool = True,
+        signals: bool = True,
+        on_event: Hook | None = None,
+    ) -> None:
+        super().__init__(
+            queue,
+            Settings(
+                concurrency=concurrency,
+                groups=groups,
+                poll_interval=poll_interval,
+                transactional=transactional,
+                on_invalid=on_invalid,
+                drain_timeout=drain_timeout,
+                statement_timeout=statement_timeout,
+                max_backoff=max_backoff,
+                notify=notify,
+                check=check,
+                retry=retry,
+                on_event=on_event,
+                signals=signals,
+            ),
+        )
+        self._handler = handler
+        self._connect = connect
+
+    async def run(self, until: Literal["empty"] | None = None) -> None:
+        """Work until stopped, until nothing is due, or until the task is cancelled, which drains.
+        Raises Unfinished when handlers were still running at the end."""
+        runner = LoopRunner(self._handler, asyncio.get_running_loop())
+        self._core = core = Core(
+            self.queue, self.settings, self._connect, runner, until_empty=until == "empty"
+        )
+        with self._signals():
+            core.start()
+            if self._stopped:
+                core.stop()
+            ended = asyncio.wrap_future(core.ended)
+            while not ended.done():
+                try:
+                    # short waits, so that a signal is handled while nothing happens in the loop
+                    await asyncio.wait({ended}, timeout=0.2)
+                except asyncio.CancelledError:
+                    core.stop()
+                    await asyncio.wait({ended})
+                    raise
+        ended.result()

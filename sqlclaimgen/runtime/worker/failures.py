@@ -1,0 +1,51 @@
+"""What becomes of a row whose handler failed. Nothing here can fail itself."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from sqlclaimgen.runtime.backoff import CAP, clamped
+from sqlclaimgen.runtime.errors import RowInvalid
+from sqlclaimgen.runtime.outcomes import AnyOutcome, DeadLetter, Retry, RetryAfter
+from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.worker.events import log
+from sqlclaimgen.runtime.worker.settings import Settings
+
+
+def described(error: BaseException) -> str:
+    """An error as `last_error` keeps it: its type, its text, and where it was raised."""
+    try:
+        lines = traceback.format_exception(error, limit=-4)
+        return "".join(lines).strip()
+    except Exception:
+        return type(error).__name__
+
+
+def outcome_of(
+    queue: Queue[Any, Any, Any, Any], settings: Settings, attempt: int, error: BaseException
+) -> AnyOutcome | None:
+    """The outcome of a failure under the table's policy; None leaves the row as it is, held until
+    its lease or its session ends."""
+    text = described(error)
+    if isinstance(error, RowInvalid):
+        if settings.on_invalid == "keep":
+            return None
+        if settings.on_invalid == "dead_letter" and DeadLetter in queue.outcomes:
+            return DeadLetter("invalid", text)
+    if RetryAfter not in queue.outcomes:
+        return Retry(text)
+    delay = clamped(_delay(queue, settings, attempt, error))
+    return RetryAfter(delay, text) if delay else Retry(text)
+
+
+def _delay(
+    queue: Queue[Any, Any, Any, Any], settings: Settings, attempt: int, error: BaseException
+) -> Any:
+    if settings.retry is None:
+        return queue.retry.delay(attempt) if queue.retry is not None else 0
+    try:
+        return settings.retry(attempt, error)
+    except Exception:
+        log.exception("%s: the retry policy raised; the row waits %s", queue.table, CAP)
+        return CAP

@@ -1,0 +1,55 @@
+"""A connection in a handler's hands refuses to commit: its transaction ends with the settlement."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from sqlclaimgen.runtime.errors import ClaimError
+
+_NAMES = ("commit", "rollback", "begin", "close")
+
+
+class CommitRefused(ClaimError):
+    """A transactional handler tried to end its transaction itself."""
+
+
+def _refuse(name: str) -> Any:
+    def refused(*args: Any, **kwargs: Any) -> None:
+        raise CommitRefused(
+            f"{name}() on the connection of a transactional handler: its transaction is committed with "
+            "the ack and rolled back with anything else. Return an outcome, or raise.",
+            table="",
+            statement=name,
+        )
+
+    return refused
+
+
+@contextlib.contextmanager
+def commits_refused(connection: Any) -> Iterator[None]:
+    """While the block runs, the connection's own commit, rollback and close raise CommitRefused."""
+    if isinstance(connection, sqlite3.Connection):
+        # a type of C, whose methods cannot be shadowed: the engine itself refuses
+        connection.set_authorizer(_authorize)
+        try:
+            yield
+        finally:
+            connection.set_authorizer(None)
+        return
+    shadowed = [name for name in _NAMES if hasattr(connection, name)]
+    for name in shadowed:
+        setattr(connection, name, _refuse(name))
+    try:
+        yield
+    finally:
+        for name in shadowed:
+            delattr(connection, name)
+
+
+def _authorize(action: int, first: str | None, *rest: Any) -> int:
+    if action == sqlite3.SQLITE_TRANSACTION:
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK

@@ -1,0 +1,83 @@
+"""A worker's connections, each for one purpose, opened again after a loss."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlclaimgen.runtime.backoff import Backoff
+from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
+from sqlclaimgen.runtime.queue import Bound, Queue
+from sqlclaimgen.runtime.steps import Protocol
+from sqlclaimgen.runtime.worker.events import EventKind, Reporter
+from sqlclaimgen.runtime.worker.sessions import AsyncSession, open_session
+from sqlclaimgen.runtime.worker.settings import Settings
+
+T = TypeVar("T")
+
+
+class Line:
+    """One connection and its successors."""
+
+    def __init__(
+        self,
+        queue: Queue[Any, Any, Any, Any],
+        connect: Callable[[], Any],
+        settings: Settings,
+        report: Reporter,
+    ) -> None:
+        self._queue = queue
+        self._connect = connect
+        self._settings = settings
+        self._report = report
+        self._session: AsyncSession | None = None
+        self._backoff = Backoff(0.05, settings.max_backoff)
+
+    @property
+    def session(self) -> AsyncSession | None:
+        """The session that is open, if one is."""
+        found = self._session
+        return None if found is None or found.lost else found
+
+    async def open(self) -> AsyncSession:
+        """The open session, or a new one. Raises the driver's error when none can be opened."""
+        if self._session is not None and self._session.lost:
+            await self.drop()
+        if self._session is None:
+            self._session = await open_session(
+                self._queue, self._connect, self._settings.statement_timeout
+            )
+        return self._session
+
+    async def drop(self) -> None:
+        """Close the session, however broken it is."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def drive(self, protocol: Callable[[Bound], Protocol[T]]) -> T:
+        """Run a protocol on the open session, or on a new one. Raises what it raises."""
+        session = await self.open()
+        value = await session.drive(protocol(session.bound))
+        self._backoff.reset()
+        return value
+
+    async def pause(self, error: BaseException, stop: asyncio.Event) -> None:
+        """After an error: report it, drop the session where that is called for, wait with back-off or
+        until `stop`."""
+        if _breaks(error):
+            await self.drop()
+        self._report(EventKind.DISCONNECTED, error=error)
+        try:
+            await asyncio.wait_for(stop.wait(), self._backoff.next())
+        except TimeoutError:
+            return
+
+
+def _breaks(error: BaseException) -> bool:
+    """Whether a session is of no use after an error. A server that became read-only, as after a
+    failover, refuses every write: only a new connection can lead elsewhere."""
+    if isinstance(error, StatementFailed):
+        return error.kind in (FaultKind.LOST, FaultKind.REFUSED)
+    return not isinstance(error, ClaimError)

@@ -1,0 +1,65 @@
+"""Which groups a worker claims from, each in its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlclaimgen.runtime.errors import ClaimError
+from sqlclaimgen.runtime.protocols.scope import ONLY, TABLE, UNGROUPED, Scope, group
+from sqlclaimgen.runtime.queue import Bound
+
+
+class Scopes:
+    """The scopes of one worker, in turn: the one after the last that was looked at comes first, so
+    that no group starves behind a busy one."""
+
+    def __init__(self, bound: Bound, groups: Sequence[Any] | None) -> None:
+        self._scopes = tuple(_scopes(bound, groups))
+        self._next = 0
+        self.resume: dict[Scope, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._scopes)
+
+    def round(self) -> Iterator[Scope]:
+        """Every scope once, beginning after the last one that was yielded."""
+        for _ in self._scopes:
+            scope = self._scopes[self._next % len(self._scopes)]
+            self._next = (self._next + 1) % len(self._scopes)
+            yield scope
+
+
+def _scopes(bound: Bound, groups: Sequence[Any] | None) -> Iterator[Scope]:
+    queue = bound.queue
+    if queue.group is None:
+        if groups is not None:
+            raise ClaimError(
+                f"{queue.table} has no group column, and the worker was given groups. Leave them out.",
+                table=queue.table,
+            )
+        yield ONLY
+        return
+    if groups is None:
+        if not has_claim(bound, TABLE):
+            raise ClaimError(
+                f"{queue.table} is claimed one group at a time. Give the worker `groups=[..]`, or add "
+                '`claims = ["group", "table"]` to the description and build again.',
+                table=queue.table,
+            )
+        yield TABLE
+        return
+    for value in groups:
+        scope = UNGROUPED if value is None else group(value)
+        if not has_claim(bound, scope):
+            raise ClaimError(
+                f"{queue.table} has no claim of one group. Leave `groups` out, or add "
+                '`claims = ["group", "table"]` to the description and build again.',
+                table=queue.table,
+            )
+        yield scope
+
+
+def has_claim(bound: Bound, scope: Scope) -> bool:
+    """Whether the table has the statements of a scope."""
+    return bound.has("claim" + scope.suffix) or bound.has("walk" + scope.suffix)

@@ -1,0 +1,30 @@
+{% import "pieces.sql" as p with context %}
+{% import "care/pieces.sql" as k with context %}
+{% if redrives and oldest_index %}
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: {{ oldest_index }}
+-- Runs: when an operator brings dead letters back.
+{% if t.fate == "table" %}
+{% set time = t.dead_extra("time") %}
+SELECT d.{{ t.id }} FROM {{ t.dead_table }} AS d
+WHERE NOT EXISTS (SELECT 1 FROM {{ t.table }} AS q WHERE q.{{ t.id }} = d.{{ t.id }})
+{% if t.dedupe_key %}
+    AND NOT EXISTS (SELECT 1 FROM {{ t.table }} AS q WHERE q.{{ t.dedupe_key }} = d.{{ t.dedupe_key }})
+{% endif %}
+ORDER BY {% if time %}d.{{ time }}, {% endif %}d.{{ t.id }}
+LIMIT :limit;
+{% elif t.fate == "group" %}
+SELECT {{ t.id }} FROM {{ t.table }}
+WHERE {{ k.given_up() | trim }}
+ORDER BY {{ p.order() }}
+LIMIT :limit;
+{% else %}
+SELECT {{ t.id }} FROM {{ t.table }}
+WHERE {{ k.given_up() | trim }}
+ORDER BY {% if t.processed_at %}{{ t.processed_at }}, {% endif %}{{ t.id }}
+LIMIT :limit;
+{% endif %}
+{% endif %}

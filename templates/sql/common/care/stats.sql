@@ -1,0 +1,1 @@
+{% include "care/stats_looked.sql" %}

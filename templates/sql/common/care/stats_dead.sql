@@ -1,0 +1,22 @@
+{% import "pieces.sql" as p with context %}
+{% import "care/pieces.sql" as k with context %}
+{% if t.fate == "table" or (t.fate and dead_counted) %}
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: {{ "the primary key of the dead-letter table" if t.fate == "table" else oldest_index }}
+-- Runs: once per look at the table.
+{% if t.fate == "table" %}
+SELECT COUNT(*) FROM (SELECT {{ t.id }} FROM {{ t.dead_table }} LIMIT :most) AS looked;
+{% elif t.fate == "group" %}
+{% set u = p.unfinished() | trim %}
+SELECT COUNT(*) FROM (
+    SELECT {{ t.id }} FROM {{ t.table }}
+    WHERE {{ t.group }} = {{ t.dead_group }}{{ " AND " ~ u if u }}
+    LIMIT :most
+) AS looked;
+{% else %}
+SELECT COUNT(*) FROM (SELECT {{ t.id }} FROM {{ t.table }} WHERE {{ t.status }} = {{ t.dead }} LIMIT :most) AS looked;
+{% endif %}
+{% endif %}

@@ -1,0 +1,37 @@
+{% import "pieces.sql" as p with context %}
+{% set pr = ":priority" if t.stepped else none %}
+{% macro by(c) %}{% for o in t.order[:-1] %}{{ c }}candidate_{{ loop.index }}, {% endfor %}{{ c }}candidate_id{% endmacro %}
+{% if t.stepped %}
+{% include "row_lock/due_priorities.sql" %}
+
+{% endif %}
+-- name: {{ name }}
+-- Locks up to :limit due rows{{ of_scope }}{{ ", of one priority" if t.stepped }}, in claim order, and passes over rows that others hold.
+-- A locking read of the index would keep locks of rows that it does not return: those that others hold, and the
+-- first one that is not due. So candidates are read without locks, a window of them, and locked by id.
+-- Transaction: the claim's, at READ COMMITTED unless the table says otherwise; open until the rows have their outcome.
+-- Locks: the rows it returns, until the commit.
+-- Index: {{ claim_index }}, and the primary key.
+-- Runs: once per poll{{ " and priority" if t.stepped }}.
+SELECT {{ p.returned("t.") | trim }}
+FROM (
+    SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS candidate_{{ loop.index }}{% endfor %} FROM {{ t.table }}
+    WHERE {{ p.due(scope, priority=pr) | trim }}
+    ORDER BY {{ p.order_within() if t.stepped else p.order() }} LIMIT :window
+) AS c
+STRAIGHT_JOIN {{ t.table }} AS t ON t.{{ t.id }} = c.candidate_id
+WHERE {{ p.due(scope, "t.", priority=pr) | trim }}
+ORDER BY {{ by("c.") }}
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: {{ name | replace("claim", "probe", 1) }}
+-- Whether anything is due beyond the window of {{ name }}.
+-- Transaction: the claim's, after {{ name }}.
+-- Locks: none.
+-- Index: {{ claim_index }}
+-- Runs: after a claim that brought nothing.
+SELECT 1 FROM {{ t.table }}
+WHERE {{ p.due(scope, priority=pr) | trim }}
+ORDER BY {{ p.order_within() if t.stepped else p.order() }}
+LIMIT 1 OFFSET :last;

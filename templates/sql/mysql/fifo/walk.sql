@@ -1,0 +1,14 @@
+{% import "pieces.sql" as p with context %}
+{% import "fifo/pieces.sql" as f with context %}
+{% if "table" in t.described.claims %}
+{% for first in (True, False) %}
+{{ f.walk_facts(first) -}}
+SELECT {{ f.told() | trim }}
+FROM (
+    SELECT DISTINCT {{ t[t.finished_by] ~ ", " if t.finished_by }}{{ t.group }} AS candidate_group FROM {{ t.table }}
+    {{ "WHERE " ~ f.from_here(first, "") | trim ~ "\n    " if f.from_here(first, "") | trim }}ORDER BY {{ t[t.finished_by] ~ ", " if t.finished_by }}{{ t.group }} LIMIT :window
+) AS seen
+ORDER BY seen.candidate_group;
+
+{% endfor %}
+{% endif %}

@@ -1,0 +1,1 @@
+txid_current_if_assigned() = :transaction
