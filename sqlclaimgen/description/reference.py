@@ -151,8 +151,6 @@ def _forms() -> str:
 
 def _unserved() -> str:
     keys = [f"`{'.'.join(entry.keys)}`" for entry in service.NOT_SERVED]
-    if not service.RUNTIME_VENDORED_SERVED:
-        keys.append('`output.runtime = "vendored"`')
     if not keys:
         return ""
     return (

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.dialects import DIALECTS
-from sqlclaimgen.rendering import pages, python_module, sql_files
+from sqlclaimgen.rendering import pages, python_module, sql_files, vendored
 from sqlclaimgen.statements import Plan, plan
 
 if TYPE_CHECKING:
@@ -44,5 +44,7 @@ def render(description: Description) -> dict[PurePosixPath, str]:
     files: dict[PurePosixPath, str] = {}
     for table in description.tables:
         files |= table_files(description, table)
+    if output.runtime == "vendored":
+        files |= vendored.files(PurePosixPath(output.python))
     files.setdefault(PurePosixPath(output.python) / "__init__.py", python_module.package(description))
     return files

@@ -13,7 +13,7 @@ from sqlclaimgen.description.model import (
     Kind,
     Role,
 )
-from sqlclaimgen.rendering import headers, literals
+from sqlclaimgen.rendering import headers, literals, vendored
 from sqlclaimgen.rendering.python_types import Types
 from sqlclaimgen.statements import columns
 from sqlclaimgen.statements.planning import scopes, suffix
@@ -104,15 +104,23 @@ def _context(
             [*_exported(table, outcomes), *_care(table, plans)["names"]], key=_as_sorted
         ),
         "lost": _LOST[table.form],
+        "joins": _JOINS[table.form],
         "settings": _settings(table, plans, types),
         "column": lambda column: _called("_runtime.Column", column, 8),
         "statements": [(plan.dialect.name, plan.statements) for plan in plans],
+        "vendored": vendored.PACKAGE if description.output.runtime == "vendored" else None,
         "imports": types.imports(),
         "uses_uuid": "_uuid." in said or has_defaults,
         "uses_decimal": "_decimal." in said,
     }
 
 
+_SETTLES = "Settling joins the transaction open on ``conn``, or commits its own."
+_JOINS = {
+    Form.LEASE: _SETTLES,
+    Form.ROW_LOCK: "Settling is part of the claim's transaction: leaving its block commits.",
+    Form.ADVISORY_LOCK: _SETTLES,
+}
 _LOST = {
     Form.LEASE: "Every settlement raises LeaseLost when the row no longer holds its token.",
     Form.ROW_LOCK: "Every settlement raises ClaimLost when the claim's transaction is gone.",
@@ -123,6 +131,16 @@ _HOW = {
     Form.ROW_LOCK: "The rows are held by a transaction open until the block is left.",
     Form.ADVISORY_LOCK: "The row is held by a lock on its key until the block is left.",
 }
+_FIFO = {
+    "strict": (
+        "FIFO: nothing of a group while a row of it is in work, and a head that is not",
+        "due holds its group.",
+    ),
+    "due": (
+        "FIFO: nothing of a group while a row of it is in work. A row that is not due lets",
+        "the others pass.",
+    ),
+}
 
 
 def _claims(table: Table) -> list[dict[str, Any]]:
@@ -132,12 +150,17 @@ def _claims(table: Table) -> list[dict[str, Any]]:
     for scope in scopes(table):
         grouped = table.has(Role.GROUP)
         takes = {"group": f"{many} of one group", "ungrouped": f"{many} that have no group"}
+        ordered = bool(table.fifo) and scope != "ungrouped"
+        if ordered:
+            takes = {"group": "the head of one group", "table": "the heads of up to ``limit`` groups"}
         made.append(
             {
                 "name": "claim" + suffix(table, scope),
                 "group": scope == "group",
-                "limit": limited,
+                "limit": limited and not (ordered and scope == "group"),
                 "takes": takes.get(scope, many),
+                "fifo": _FIFO[table.fifo] if ordered and table.fifo else (),
+                "turns": ordered and scope == "table",
                 "how": _HOW[table.form],
                 "scope": {
                     "group": "_runtime.group(group)",
@@ -212,6 +235,8 @@ def _settings(table: Table, plans: Sequence[Plan], types: Types) -> list[str]:
         column = table.column(role)
         if column is not None:
             made.append(f"{name}={_called('_runtime.Column', _column(column, types), 4)}")
+    if table.isolation is not None:
+        made.append(f"isolation={literals.string(table.isolation)}")
     if table.fifo:
         made.append(f"fifo={literals.string(table.fifo)}")
     dedupe = table.column(Role.DEDUPE_KEY)

@@ -43,6 +43,7 @@ from sqlclaimgen.runtime.outcomes import DeadLetter as DeadLetter
 from sqlclaimgen.runtime.outcomes import Discard as Discard
 from sqlclaimgen.runtime.outcomes import Retry as Retry
 from sqlclaimgen.runtime.outcomes import RetryAfter as RetryAfter
+from sqlclaimgen.runtime.protocols.fifo import Turn as Turn
 from sqlclaimgen.runtime.protocols.scope import ONLY as ONLY
 from sqlclaimgen.runtime.protocols.scope import TABLE as TABLE
 from sqlclaimgen.runtime.protocols.scope import UNGROUPED as UNGROUPED

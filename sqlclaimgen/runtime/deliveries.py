@@ -130,7 +130,10 @@ class LeaseDelivery(Delivery[Row, Id]):
     @property
     def held(self) -> Held:
         """What the row must still hold."""
-        return Held(self.id, self.token, self.sent or self.token, self._attempt + 1)
+        # `sent` first: an extension that is answered meanwhile moves it into the token
+        sent = self.sent
+        token = self.token
+        return Held(self.id, token, sent or token, self._attempt + 1)
 
 
 class RowLockDelivery(Delivery[Row, Id]):

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 
+from sqlclaimgen.runtime import batches
+from sqlclaimgen.runtime.batches import Batch
 from sqlclaimgen.runtime.connections import Connection
-from sqlclaimgen.runtime.driving import session_of
+from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.driving import drive, session_of
+from sqlclaimgen.runtime.held_by_transaction import ended
+from sqlclaimgen.runtime.protocols import nesting
+
+# MySQL forgets an outer savepoint when an inner one takes its name
+_numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
 def transaction(conn: Connection) -> Iterator[None]:
     """Commit when the block ends, roll back when it raises.
 
-    Inside a transaction that is open already the block is a savepoint of it. Drivers' own blocks
-    differ: sqlite3's `with conn` begins nothing, and psycopg's closes the connection.
+    Inside a transaction that is open already the block is a savepoint of it; inside the block of a row
+    lock claim, of the claim's. Drivers' own blocks differ: sqlite3's `with conn` begins nothing, and
+    psycopg's closes the connection. Raises ClaimLost when the claim's transaction has ended.
     """
     session = session_of(conn, table="transaction")
+    claim = batches.on(conn)
+    if claim is not None:
+        if not session.in_transaction:
+            claim.lose()
+            raise ended(claim)
+        with _inside(session, claim):
+            yield
+        return
     if session.in_transaction:
-        with _savepoint(conn):
+        with _savepoint(session):
             yield
         return
     session.begin("read committed")
@@ -34,14 +52,33 @@ def transaction(conn: Connection) -> Iterator[None]:
         raise
 
 
+def _name() -> str:
+    return f"sqlclaimgen_nested_{next(_numbers)}"
+
+
 @contextlib.contextmanager
-def _savepoint(conn: Connection) -> Iterator[None]:
-    session = session_of(conn, table="transaction")
-    session.run("SAVEPOINT sqlclaimgen_nested", {})
+def _savepoint(session: Session) -> Iterator[None]:
+    name = _name()
+    session.run(f"SAVEPOINT {name}", {})
     try:
         yield
     except BaseException:
-        session.run("ROLLBACK TO SAVEPOINT sqlclaimgen_nested", {})
-        session.run("RELEASE SAVEPOINT sqlclaimgen_nested", {})
+        session.run(f"ROLLBACK TO SAVEPOINT {name}", {})
+        session.run(f"RELEASE SAVEPOINT {name}", {})
         raise
-    session.run("RELEASE SAVEPOINT sqlclaimgen_nested", {})
+    session.run(f"RELEASE SAVEPOINT {name}", {})
+
+
+@contextlib.contextmanager
+def _inside(session: Session, claim: Batch) -> Iterator[None]:
+    try:
+        drive(session, nesting.enter(claim, _name()), table=claim.table)
+    except nesting.Gone as error:
+        claim.lose()
+        raise ended(claim) from error.__cause__
+    try:
+        yield
+    except BaseException:
+        drive(session, nesting.undo(claim), table=claim.table)
+        raise
+    drive(session, nesting.leave(claim), table=claim.table)

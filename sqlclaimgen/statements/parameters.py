@@ -18,6 +18,7 @@ _FIXED = {
     "last": "integer, the size of the window that was looked at",
     "attempt": "integer, as the row holds it: one more than the delivery's",
     "attempts": "list of integers, one for each id: as the rows hold them",
+    "transaction": "integer, the last column of the claim's answer",
     "reason": "text, why the row is given up",
     "error": "text or NULL, what went wrong",
     "held": "list of id, token and attempt",

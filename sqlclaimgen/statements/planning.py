@@ -28,6 +28,7 @@ _FILES: dict[Form, tuple[str, ...]] = {
         "lease/extend.sql",
         "lease/release.sql",
     ),
+    Form.ROW_LOCK: ("row_lock/claim.sql", "row_lock/holding.sql", "row_lock/present.sql"),
 }
 """The templates of each form, in the order in which its statements are run and listed. Which of them
 a database needs is said by its folder: one that it does not have is passed over."""
@@ -55,6 +56,17 @@ _SCOPED = _CLAIMS | frozenset({"fifo/claim.sql", "care/stats_priorities.sql", "c
 """Templates that are rendered once for each claim the table has."""
 
 _OF_SCOPE = {"group": " of one group", "ungrouped": " that have no group", "table": ""}
+
+
+_JOINS = "the caller's when one is open, else its own."
+_SETTLEMENT = {Form.ROW_LOCK: "the claim's: leaving the claim's block, or the worker, commits it."}
+"""Whose transaction a settlement is part of, where it is not the caller's or its own."""
+
+_NO_ROW = {
+    Form.LEASE: " No row: the lease is lost.",
+    Form.ROW_LOCK: " No row: the claim is lost.",
+}
+"""What it means when a settlement finds no row."""
 
 
 def plan(table: Table, dialect: Dialect) -> Plan:
@@ -90,11 +102,11 @@ def _context(table: Table, dialect: Dialect, names: NamesInSQL) -> dict[str, Any
         if role is Role.STATUS:
             value = names.pending
         values.append(value or f":{column.field}")
-    holds = table.form is Form.LEASE
     return {
         "t": names,
-        "settles": "the caller's when one is open, else its own.",
-        "no_row": " No row: the lease is lost." if holds else "",
+        "settles": _JOINS,
+        "settlement": _SETTLEMENT.get(table.form, _JOINS),
+        "no_row": _NO_ROW.get(table.form, ""),
         "enqueued": enqueued,
         "enqueued_values": [dialect.enqueued(value, c.type) for value, c in zip(values, enqueued)],
         "spent": _spent(table, names),

@@ -59,7 +59,7 @@ class Stepper:
         assert step is not None, "the protocol is over"
         self.session.execute(step)
         self.connection.close()
-        self.fail(step, ConnectionLost(self.connection))
+        self.fail(step, lost_connection(self.connection))
 
     def stop_before(self, *what: type[Step] | str) -> Step:
         """Go on until the next step is of one of these kinds, or runs a statement of this name."""
@@ -94,7 +94,7 @@ class Stepper:
             raise
 
 
-def ConnectionLost(connection: Any) -> BaseException:
+def lost_connection(connection: Any) -> BaseException:
     """The error of the connection's driver for a connection that is gone."""
     module = type(connection).__module__.partition(".")[0]
     if module == "psycopg":

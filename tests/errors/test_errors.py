@@ -27,7 +27,6 @@ ELSEWHERE = {
 def served(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys not served yet are checked like the others: these texts stay when they are served."""
     monkeypatch.setattr(service, "NOT_SERVED", ())
-    monkeypatch.setattr(service, "RUNTIME_VENDORED_SERVED", True)
 
 
 def found(case: str) -> str:

@@ -41,12 +41,14 @@ def max_attempts(scope: Scope, form: Form) -> int | None:
             "Write how often a row may be delivered before it is given up: 5.",
             "max_attempts",
         )
-    if scope.shape.dead_letter is None and not scope.findings.is_broken(scope.path("dead_letter")):
+    # a row with a status can be given up where it stands
+    elsewhere = scope.shape.dead_letter is not None or scope.column(Role.STATUS) is not None
+    if not elsewhere and not scope.findings.is_broken(scope.path("dead_letter")):
         scope.error(
             "ATTEMPTS-NOWHERE",
             "`max_attempts` is set, and `dead_letter` does not say where such rows go",
-            f'Write dead_letter = {{ table = "{scope.shape.name or scope.key}_dead" }}, '
-            "or leave `max_attempts` out.",
+            f'Write dead_letter = {{ table = "{scope.shape.name or scope.key}_dead" }}, add a column of '
+            'role "status" (such rows are then marked), or leave `max_attempts` out.',
             "max_attempts",
         )
     if form is Form.ROW_LOCK:

@@ -50,8 +50,6 @@ NOT_SERVED: tuple[NotServed, ...] = (
 )
 """Remove an entry with the change that serves its key."""
 
-RUNTIME_VENDORED_SERVED = False
-
 
 def check(shape: FileShape, findings: Findings) -> None:
     """Refuse keys whose effect is still to come."""
@@ -64,10 +62,3 @@ def check(shape: FileShape, findings: Findings) -> None:
                     entry.way_out,
                     ("table", key, *entry.keys),
                 )
-    if shape.output.runtime == "vendored" and not RUNTIME_VENDORED_SERVED:
-        findings.error(
-            "NOT-SERVED-YET",
-            "`output.runtime` is understood, and a vendored runtime not served yet",
-            "Leave it out and install sqlclaimgen where the modules run.",
-            ("output", "runtime"),
-        )

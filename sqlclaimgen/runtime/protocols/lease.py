@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from datetime import datetime
+from typing import Any
 
-from sqlclaimgen.runtime.clock import MICROSECOND, ceiling
-from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
+from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.errors import (
     FaultKind,
     LeaseLost,
@@ -15,15 +14,15 @@ from sqlclaimgen.runtime.errors import (
     StatementFailed,
 )
 from sqlclaimgen.runtime.outcomes import AnyOutcome
-from sqlclaimgen.runtime.protocols import exhausted, outcomes, windows
+from sqlclaimgen.runtime.protocols import exhausted, fifo, outcomes, windows
 from sqlclaimgen.runtime.protocols.claimed import Claimed, claimed, decoded_id
-from sqlclaimgen.runtime.protocols.scope import Scope
+from sqlclaimgen.runtime.protocols.extending import Lease, expiry, key_of
+from sqlclaimgen.runtime.protocols.extending import extend as extend
+from sqlclaimgen.runtime.protocols.scope import UNGROUPED, Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.protocols.transaction import in_transaction, joining
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
-
-Lease: TypeAlias = LeaseDelivery[Any, Any]
 
 survives_sessions = True
 
@@ -31,15 +30,16 @@ survives_sessions = True
 def claim(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
     """Take up to `limit` due rows and commit. The rows are the caller's only once this has returned."""
     now = bound.now()
-    token = _expiry(bound, now)
+    token = expiry(bound, now)
     taken: list[Taken] = []
+    guards = fifo.Guards(bound)
 
     def body() -> Protocol[Taken]:
-        taken.append((yield from _claim(bound, scope, limit, now, token)))
+        taken.append((yield from _claim(bound, scope, limit, now, token, guards)))
         return taken[0]
 
     try:
-        return (yield from in_transaction(body()))
+        return (yield from guards.released_after(in_transaction(body())))
     except StatementFailed as error:
         if error.kind is FaultKind.LOST and taken:
             # perhaps committed, perhaps not: the caller can give the rows back by their token
@@ -48,22 +48,38 @@ def claim(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
 
 
 def _claim(
-    bound: Bound, scope: Scope, limit: int, now: datetime, token: datetime
+    bound: Bound, scope: Scope, limit: int, now: datetime, token: datetime, guards: fifo.Guards
 ) -> Protocol[Taken]:
-    rows = yield from _rows(bound, scope, limit, now, token)
-    live, moved = yield from exhausted.apart(bound, rows, now)
+    parameters: dict[str, Any] = {"now": bound.codec.time(now), "locked_until": bound.codec.time(token)}
+    found = yield from _found(bound, scope, limit, parameters, guards)
+    live, moved = yield from exhausted.apart(bound, found.rows, now)
     if bound.has("claim_write") and live:
         ids = bound.codec.ids(bound.queue.id_kind, sorted(row.id for row in live))
-        yield from bound.run("claim_write", {"locked_until": bound.codec.time(token), **ids})
-    return Taken([_delivery(bound, row, token) for row in live], limit, moved)
+        yield from bound.run("claim_write", {**parameters, **ids})
+    deliveries = [_delivery(bound, row, token) for row in live]
+    return Taken(deliveries, found.limit, moved, found.turn, found.more)
+
+
+def _found(
+    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any], guards: fifo.Guards
+) -> Protocol[fifo.Found]:
+    if scope.group is not None and bound.queue.group is not None:
+        parameters = {
+            **parameters,
+            "group": bound.codec.encode(bound.queue.group.kind, scope.group),
+        }
+    if not fifo.keeps_order(bound, scope):
+        return fifo.Found((yield from _rows(bound, scope, limit, parameters)), limit)
+
+    def alone(missing: int) -> Protocol[list[Claimed]]:
+        return (yield from _rows(bound, UNGROUPED, missing, parameters))
+
+    return (yield from fifo.heads(bound, scope, limit, parameters, guards, alone))
 
 
 def _rows(
-    bound: Bound, scope: Scope, limit: int, now: datetime, token: datetime
+    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any]
 ) -> Protocol[list[Claimed]]:
-    parameters: dict[str, Any] = {"now": bound.codec.time(now), "locked_until": bound.codec.time(token)}
-    if scope.group is not None and bound.queue.group is not None:
-        parameters["group"] = bound.codec.encode(bound.queue.group.kind, scope.group)
     if not bound.has("due_priorities" + scope.suffix):
         return (yield from _window(bound, scope, limit, parameters))
     # delayed rows of a better priority are stepped over, not walked
@@ -103,11 +119,6 @@ def _delivery(bound: Bound, row: Claimed, token: datetime) -> Lease:
     return made
 
 
-def _expiry(bound: Bound, now: datetime) -> datetime:
-    lease = bound.queue.lease or timedelta(seconds=30)
-    return ceiling(now + lease, bound.queue.token_precision)
-
-
 def fence(delivery: Lease) -> dict[str, Any]:
     """The parameters that a fenced statement compares with the row."""
     bound, held = delivery.bound, delivery.held
@@ -122,9 +133,11 @@ def fence(delivery: Lease) -> dict[str, Any]:
 def settle(delivery: Lease, outcome: AnyOutcome, *, joined: bool) -> Protocol[None]:
     """Write an outcome, in the open transaction or one of its own. Raises LeaseLost when the row no
     longer holds the token, SettlementUnknown when a COMMIT of its own got no answer."""
-    delivery.settling = True
+    was_settling, delivery.settling = delivery.settling, True
     try:
         yield from joining(_write(delivery, outcome), joined=joined)
+        # while `settling` is set still: an extension that runs meanwhile must see one of the two
+        delivery.settled, delivery.joined = True, joined
     except LeaseLost:
         delivery.lost = True
         raise
@@ -141,8 +154,7 @@ def settle(delivery: Lease, outcome: AnyOutcome, *, joined: bool) -> Protocol[No
             ) from error
         raise
     finally:
-        delivery.settling = False
-    delivery.settled, delivery.joined = True, joined
+        delivery.settling = was_settling
 
 
 def _write(delivery: Lease, outcome: AnyOutcome) -> Protocol[None]:
@@ -161,86 +173,13 @@ def _write(delivery: Lease, outcome: AnyOutcome) -> Protocol[None]:
         )
 
 
-def extend(bound: Bound, deliveries: Iterable[Lease]) -> Protocol[list[Lease]]:
-    """Move the expiry of every delivery in work and commit. Returns those that are lost.
-
-    A delivery that is being settled is left alone, and a row that is locked is skipped, not lost: so
-    extension and settlement never wait for each other.
-    """
-    held = {_key(d): d for d in deliveries if not (d.settled or d.lost or d.settling)}
-    if not held:
-        return []
-    lost = yield from in_transaction(_extend(bound, held))
-    # the COMMIT has returned: what was sent is now what is held
-    for delivery in held.values():
-        if delivery.sent is not None and _key(delivery) not in lost:
-            delivery.token, delivery.sent = delivery.sent, None
-    for delivery in lost.values():
-        delivery.lost = not delivery.settled
-    return [delivery for delivery in lost.values() if delivery.lost]
-
-
-def _extend(bound: Bound, held: dict[Any, Lease]) -> Protocol[dict[Any, Lease]]:
-    unknown = {key: d for key, d in held.items() if d.sent is not None}
-    lost = yield from _resolve(bound, unknown)
-    live = sorted((d for key, d in held.items() if key not in lost), key=_key)
-    if not live:
-        return lost
-    unit = 10 ** (6 - bound.queue.token_precision) * MICROSECOND
-    until = max(_expiry(bound, bound.now()), max(d.token for d in live) + unit)
-    leases = bound.codec.held(bound.queue.id_kind, [d.held for d in live])
-    for delivery in live:
-        delivery.sent = until
-    locked: Sequence[Any] = ()
-    try:
-        result = yield from bound.run("extend", {"locked_until": bound.codec.time(until), **leases})
-        locked = [row[0] for row in result.rows]
-        if bound.has("extend_write") and locked:
-            done = {decoded_id(bound, raw) for raw in locked}
-            chosen = [d.held for d in live if d.id in done]
-            again = bound.codec.held(bound.queue.id_kind, chosen)
-            yield from bound.run(
-                "extend_write", {"locked_until": bound.codec.time(until), **again}
-            )
-    except StatementFailed as error:
-        if error.kind is not FaultKind.LOST:
-            for delivery in live:
-                delivery.sent = None  # refused, so it is certain that nothing was written
-        raise
-    extended = {decoded_id(bound, raw) for raw in locked}
-    missing = {_key(d): d for d in live if d.id not in extended}
-    for delivery in missing.values():
-        delivery.sent = None
-    return {**lost, **(yield from _resolve(bound, missing))}
-
-
-def _resolve(bound: Bound, deliveries: dict[Any, Lease]) -> Protocol[dict[Any, Lease]]:
-    """Read which expiry rows hold now. Returns the deliveries whose rows hold neither of theirs."""
-    if not deliveries:
-        return {}
-    leases = bound.codec.held(bound.queue.id_kind, [d.held for d in deliveries.values()])
-    result = yield from bound.run("held", leases)
-    found = {decoded_id(bound, row[0]): bound.codec.from_time(row[1]) for row in result.rows}
-    gone: dict[Any, Lease] = {}
-    for key, delivery in deliveries.items():
-        if delivery.id in found:
-            delivery.token, delivery.sent = found[delivery.id], None
-        elif not (delivery.settled or delivery.settling):
-            gone[key] = delivery
-    return gone
-
-
-def _key(delivery: Lease) -> Any:
-    return delivery.bound.id(delivery.id)
-
-
 def leave(
     bound: Bound, deliveries: Iterable[Lease], *, failed: bool = False, joined: bool = False
 ) -> Protocol[None]:
     """Give back what was not settled: at once, and with its attempt where the handler never started.
     A row that another claim holds meanwhile is passed over."""
     # a settlement that joined a transaction may have been rolled back with it; the fence tells
-    open_ = sorted((d for d in deliveries if not d.lost and (d.joined or not d.settled)), key=_key)
+    open_ = sorted((d for d in deliveries if not d.lost and (d.joined or not d.settled)), key=key_of)
     if open_:
         yield from joining(_leave(bound, open_), joined=joined)
     for delivery in open_:

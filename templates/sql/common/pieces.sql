@@ -49,6 +49,12 @@
 {% if t.attempt %}, {{ a }}{{ t.attempt }}{{ off }}{% if off %} AS {{ t.attempt }}{% endif %}{% endif %}
 {% endmacro %}
 
+{# The same columns as they are, for a statement around this one to return. #}
+{% macro bare(a="") %}
+{% for c in t.row %}{{ a }}{{ c.name }}{{ ", " if not loop.last }}{% endfor %}
+{% if t.attempt %}, {{ a }}{{ t.attempt }}{% endif %}
+{% endmacro %}
+
 {# One column as a claim returns it. #}
 {% macro out(c, a="") %}{{ t.dialect.returned(a ~ c.name, c.name, json=c.json) }}{% endmacro %}
 
@@ -111,6 +117,10 @@
 {% if t.described.form == "lease" %}
 {% do c.append(t.locked_until ~ " IN (:token, :sent)") %}
 {% if t.attempt %}{% do c.append(t.attempt ~ " = :attempt") %}{% endif %}
+{% endif %}
+{% if t.described.form == "row_lock" %}
+{% set same %}{% include "row_lock/same_transaction.sql" %}{% endset %}
+{% if same %}{% do c.append(same) %}{% endif %}
 {% endif %}
 {% set u = unfinished() | trim %}
 {% if u %}{% do c.append(u) %}{% endif %}

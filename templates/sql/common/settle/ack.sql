@@ -5,7 +5,7 @@
 {% else %}
 -- Finishes the row: it is deleted.{{ no_row }}
 {% endif %}
--- Transaction: {{ settles }}
+-- Transaction: {{ settlement }}
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.

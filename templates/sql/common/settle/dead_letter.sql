@@ -2,7 +2,7 @@
 {% if t.fate == "table" %}
 -- name: dead_letter
 -- Copies the row into the dead-letter table.{{ no_row }}
--- Transaction: {{ settles }} First of two statements; dead_letter_remove is the second.
+-- Transaction: {{ settlement }} First of two statements; dead_letter_remove is the second.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.

@@ -6,7 +6,7 @@
 {% else %}
 -- Gives the row up: it stays, marked dead.{{ no_row }}
 {% endif %}
--- Transaction: {{ settles }}
+-- Transaction: {{ settlement }}
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.

@@ -6,7 +6,7 @@
 {% else %}
 -- Makes the row due again at once.{{ no_row }}
 {% endif %}
--- Transaction: {{ settles }}
+-- Transaction: {{ settlement }}
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
@@ -23,7 +23,7 @@ WHERE {{ p.fence() | trim }};
 
 -- name: retry_after
 -- Makes the row due at :due.{{ no_row }}
--- Transaction: {{ settles }}
+-- Transaction: {{ settlement }}
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.

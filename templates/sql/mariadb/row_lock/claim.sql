@@ -1,5 +1,6 @@
 {% import "pieces.sql" as p with context %}
 {% set pr = ":priority" if t.stepped else none %}
+{% set condition = p.due(scope, priority=pr) | trim %}
 {% macro by(c) %}{% for o in t.order[:-1] %}{{ c }}candidate_{{ loop.index }}, {% endfor %}{{ c }}candidate_id{% endmacro %}
 {% if t.stepped %}
 {% include "row_lock/due_priorities.sql" %}
@@ -16,11 +17,15 @@
 SELECT {{ p.returned("t.") | trim }}
 FROM (
     SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS candidate_{{ loop.index }}{% endfor %} FROM {{ t.table }}
-    WHERE {{ p.due(scope, priority=pr) | trim }}
+{% if condition != "TRUE" %}
+    WHERE {{ condition }}
+{% endif %}
     ORDER BY {{ p.order_within() if t.stepped else p.order() }} LIMIT :window
 ) AS c
 STRAIGHT_JOIN {{ t.table }} AS t ON t.{{ t.id }} = c.candidate_id
+{% if condition != "TRUE" %}
 WHERE {{ p.due(scope, "t.", priority=pr) | trim }}
+{% endif %}
 ORDER BY {{ by("c.") }}
 LIMIT :limit
 FOR UPDATE SKIP LOCKED;
@@ -32,6 +37,8 @@ FOR UPDATE SKIP LOCKED;
 -- Index: {{ claim_index }}
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM {{ t.table }}
-WHERE {{ p.due(scope, priority=pr) | trim }}
+{% if condition != "TRUE" %}
+WHERE {{ condition }}
+{% endif %}
 ORDER BY {{ p.order_within() if t.stepped else p.order() }}
 LIMIT 1 OFFSET :last;

@@ -7,10 +7,10 @@
 -- Locks: none.
 -- Index: {{ claim_index }}
 -- Runs: once per poll.
-SELECT {{ t.priority }}, MIN({{ t.retry_after }}) AS due FROM {{ t.table }}
+SELECT {{ t.priority }} FROM {{ t.table }}
 {% if p.scoped(of_step) | trim %}
 WHERE {{ p.scoped(of_step) | trim }}
 {% endif %}
 GROUP BY {{ lead | join(", ") }}{{ ", " if lead }}{{ t.priority }}
-HAVING due <= :now
+HAVING MIN({{ t.retry_after }}) <= :now
 ORDER BY {{ t.priority }};

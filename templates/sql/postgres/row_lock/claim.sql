@@ -4,7 +4,7 @@
 {% if t.stepped %}
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
 {% endif %}
--- Transaction: the claim's, open until the rows have their outcome; the first statement. The last column is its number.
+-- Transaction: the claim's, open until the rows have their outcome; the first statement. Its number is the last column.
 -- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
 -- Index: {{ claim_index }}
 -- Runs: once per poll.
@@ -37,7 +37,9 @@ ORDER BY {{ p.order("c.") }};
 SELECT {{ p.returned("c.") | trim }}, txid_current_if_assigned()
 FROM (
     SELECT {{ p.bare() | trim }} FROM {{ t.table }}
+{% if p.due(scope) | trim != "TRUE" %}
     WHERE {{ p.due(scope) | trim }}
+{% endif %}
     ORDER BY {{ p.order() }}
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED

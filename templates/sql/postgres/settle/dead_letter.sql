@@ -2,7 +2,7 @@
 {% if t.fate == "table" %}
 -- name: dead_letter
 -- Moves the row into the dead-letter table, in one statement.{{ no_row }}
--- Transaction: {{ settles }}
+-- Transaction: {{ settlement }}
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.

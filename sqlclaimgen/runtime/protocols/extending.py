@@ -1,0 +1,138 @@
+"""Moving the expiry of leases in work, so that no answer that is lost on the way loses a lease.
+
+A row holds its token, or an expiry that was sent and not answered. There is never a third: an
+expiry without an answer is sent again, alone, until the row is known to hold it, and only then the
+next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from sqlclaimgen.runtime.clock import MICROSECOND, ceiling
+from sqlclaimgen.runtime.deliveries import LeaseDelivery
+from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
+from sqlclaimgen.runtime.protocols.claimed import decoded_id
+from sqlclaimgen.runtime.protocols.transaction import in_transaction
+from sqlclaimgen.runtime.queue import Bound
+from sqlclaimgen.runtime.steps import Protocol
+
+Lease: TypeAlias = LeaseDelivery[Any, Any]
+Leases: TypeAlias = dict[Any, Lease]
+"""Deliveries by id, as the driver takes it: one for each row."""
+
+
+def expiry(bound: Bound, now: datetime) -> datetime:
+    """When a lease taken now runs out, in the precision of its column."""
+    lease = bound.queue.lease or timedelta(seconds=30)
+    return ceiling(now + lease, bound.queue.token_precision)
+
+
+def key_of(delivery: Lease) -> Any:
+    """The id as the driver takes it: what rows are sorted by before they are locked."""
+    return delivery.bound.id(delivery.id)
+
+
+def extend(bound: Bound, deliveries: Iterable[Lease]) -> Protocol[list[Lease]]:
+    """Move the expiry of every delivery in work and commit. Returns those that are lost.
+
+    A delivery that is being settled is left alone, and a row that is locked is skipped, not lost: so
+    extension and settlement never wait for each other.
+    """
+    held, stale = _one_each(deliveries)
+    gone: Leases = {}
+    for until in sorted({d.sent for d in held.values() if d.sent is not None}):
+        again = {key: d for key, d in held.items() if d.sent == until}
+        gone |= yield from _send(bound, again, until)
+    fresh = {key: d for key, d in held.items() if d.sent is None and key not in gone}
+    if fresh:
+        unit = 10 ** (6 - bound.queue.token_precision) * MICROSECOND
+        past = max(d.token for d in fresh.values())
+        gone |= yield from _send(bound, fresh, max(expiry(bound, bound.now()), past + unit))
+    lost = [*stale, *gone.values()]
+    for delivery in lost:
+        delivery.lost = True
+    return lost
+
+
+def _one_each(deliveries: Iterable[Lease]) -> tuple[Leases, list[Lease]]:
+    """The deliveries in work, one for each row, and those whose row another of them took over."""
+    held: Leases = {}
+    stale: list[Lease] = []
+    for delivery in deliveries:
+        if delivery.settled or delivery.lost or delivery.settling:
+            continue
+        key = key_of(delivery)
+        other = held.get(key, delivery)
+        first, last = sorted((other, delivery), key=lambda d: (d.number, d.token))
+        if first is not last:
+            stale.append(first)
+        held[key] = last
+    return held, stale
+
+
+def _send(bound: Bound, held: Leases, until: datetime) -> Protocol[Leases]:
+    """One transaction that writes `until`. Returns the deliveries that are gone."""
+    before = {key: delivery.sent for key, delivery in held.items()}
+    try:
+        written, gone = yield from in_transaction(_write(bound, held, until))
+    except StatementFailed as error:
+        if error.kind is not FaultKind.LOST:
+            # it is certain that nothing was written now
+            for key, delivery in held.items():
+                delivery.sent = before[key]
+        raise
+    for key in written:
+        # in this order: whoever reads both reads `sent` first
+        held[key].token = until
+        held[key].sent = None
+    return gone
+
+
+def _write(bound: Bound, held: Leases, until: datetime) -> Protocol[tuple[Leases, Leases]]:
+    """Write `until` into the rows that are free to be written. Returns the deliveries whose rows hold
+    it once the transaction is committed, and those that are gone."""
+    before = {key: delivery.sent for key, delivery in held.items()}
+    leases = {key: held[key].held for key in sorted(held)}
+    for key, delivery in held.items():
+        # first this, then the look at `settling`: a settlement sets that first, then reads `sent`
+        delivery.sent = until
+        if delivery.settling or delivery.settled:
+            delivery.sent = before[key]
+            del leases[key]
+    if not leases:
+        return {}, {}
+    sent = {"locked_until": bound.codec.time(until)}
+    kind = bound.queue.id_kind
+    named = bound.codec.held(kind, list(leases.values()))
+    result = yield from bound.run("extend", {**sent, **named})
+    ids = {decoded_id(bound, row[0]) for row in result.rows}
+    written = {key: held[key] for key in leases if held[key].id in ids}
+    if bound.has("extend_write") and written:
+        locked = bound.codec.held(kind, [leases[key] for key in written])
+        yield from bound.run("extend_write", {**sent, **locked})
+    missing = [key for key in leases if key not in written]
+    for key in missing:
+        held[key].sent = before[key]
+    if not missing:
+        return written, {}
+    read = yield from bound.run("held", bound.codec.held(kind, [leases[key] for key in missing]))
+    gone = _looked_up(bound, {key: held[key] for key in missing}, read.rows)
+    return written, gone
+
+
+def _looked_up(bound: Bound, missing: Leases, rows: Sequence[Any]) -> Leases:
+    """The deliveries whose rows hold none of their expiries. The others were locked just now; a row
+    that still holds its token may yet get what was sent, from a transaction that is not over."""
+    found = {decoded_id(bound, row[0]): bound.codec.from_time(row[1]) for row in rows}
+    gone: Leases = {}
+    for key, delivery in missing.items():
+        if delivery.id not in found:
+            if not (delivery.settled or delivery.settling):
+                gone[key] = delivery
+        elif found[delivery.id] == delivery.sent:
+            delivery.token = delivery.sent
+            delivery.sent = None
+    return gone

@@ -1,0 +1,200 @@
+"""Dead letters brought back: from a table, from a group, from a mark."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sqlclaimgen.runtime import AlreadyQueued
+from sqlclaimgen.runtime.protocols import care
+from sqlclaimgen.runtime.steps import Commit
+from sqlclaimgen.runtime.transactions import transaction
+from tests.care.cases import DEAD_GROUP, DEAD_TABLE, MARKED, MARKED_ALONE, OWN_IDS
+from tests.conformance.harness import Stand, on_cases
+from tests.conformance.stepping import Stepper
+
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def kill(stand: Stand, count: int, **more: Any) -> list[Any]:
+    """Enqueue rows and give each up, one at a time, so that the first is the oldest."""
+    grouped = any(column.field == "queue" for column in stand.table.columns)
+    ids: list[Any] = []
+    for n in range(count):
+        row: dict[str, Any] = {"queue": "a"} if grouped else {}
+        if any(column.field == "payload" for column in stand.table.columns):
+            row["payload"] = {"n": n}
+        if stand.case is OWN_IDS:
+            row["id"] = uuid.UUID(int=n + 1)
+        row |= {name: f"{value}-{n}" for name, value in more.items()}
+        ids += stand.enqueue([row])
+        connection = stand.connect()
+        with stand.claim(connection) as deliveries:
+            for delivery in deliveries:
+                assert delivery.id == ids[-1]
+                delivery.dead_letter(connection, "rejected", "no such page")
+        connection.close()
+    return ids
+
+
+@on_cases(DEAD_TABLE, OWN_IDS)
+def test_comes_back_from_the_table(stand: Stand) -> None:
+    first, second = kill(stand, 2)
+    dead = stand.rows(dead=True)
+    assert [row["id"] for row in dead] == [first, second]
+
+    connection = stand.connect()
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    assert stand.module.redrive(connection, ids=[first, first]) == [first]
+
+    row = stand.row(first)
+    assert row is not None
+    assert row["attempt"] == 1
+    assert row["locked_until"] is None
+    if "due" in row:
+        assert row["due"] >= before
+        assert row["finished"] is None
+        assert row["payload"] is not None
+    assert [row["id"] for row in stand.rows(dead=True)] == [second]
+    with stand.claim(connection) as deliveries:
+        assert [(d.id, d.attempt) for d in deliveries] == [(first, 1)]
+
+
+@on_cases(DEAD_GROUP)
+def test_comes_back_from_the_group(stand: Stand) -> None:
+    (first, second) = kill(stand, 2, slip="k")
+    for id in (first, second):
+        row = stand.row(id)
+        assert row is not None
+        assert (row["queue"], row["origin"], row["attempt"]) == ("escalated", "a", 1)
+        assert (row["slip"], row["locked_until"]) == (None, None)
+        assert row["error"] == "no such page"
+
+    connection = stand.connect()
+    assert stand.module.redrive(connection, ids=[second]) == [second]
+    row = stand.row(second)
+    assert row is not None
+    assert (row["queue"], row["origin"], row["attempt"]) == ("a", None, 1)
+    assert stand.module.redrive(connection, limit=10) == [first]
+
+
+@on_cases(MARKED, MARKED_ALONE)
+def test_comes_back_from_the_mark(stand: Stand) -> None:
+    (first, second) = kill(stand, 2)
+    pending = 0 if stand.case is MARKED_ALONE else "pending"
+    row = stand.row(first)
+    assert row is not None and row["state"] != pending
+    connection = stand.connect()
+    assert stand.module.redrive(connection, limit=1) == [first]
+    row = stand.row(first)
+    assert row is not None and row["state"] == pending
+    assert row.get("finished") is None and row.get("attempt", 1) == 1
+    with stand.claim(connection) as deliveries:
+        assert [d.id for d in deliveries] == [first]
+    assert stand.module.redrive(connection, ids=[first]) == []
+    assert stand.module.redrive(connection, ids=[second]) == [second]
+
+
+@on_cases(DEAD_GROUP)
+def test_rows_put_into_the_dead_group_by_a_producer_stay(stand: Stand) -> None:
+    (id,) = stand.enqueue([{"queue": "escalated"}])
+    connection = stand.connect()
+    assert stand.module.redrive(connection, ids=[id]) == []
+    assert stand.module.redrive(connection, limit=5) == []
+
+
+@on_cases(DEAD_GROUP)
+def test_a_dead_letter_in_work_is_not_taken_from_its_holder(stand: Stand) -> None:
+    (id,) = kill(stand, 1)
+    connection, other = stand.connect(), stand.connect()
+    with stand.claim(connection, group="escalated") as deliveries:
+        (delivery,) = list(deliveries)
+        assert stand.module.redrive(other, ids=[id]) == []
+        assert stand.module.redrive(other, limit=1) == []
+        delivery.ack(connection)
+    assert stand.count == 0
+
+
+@on_cases(DEAD_TABLE, DEAD_GROUP, MARKED)
+def test_up_to_n_of_the_oldest(stand: Stand) -> None:
+    ids = kill(stand, 5)
+    connection = stand.connect()
+    assert stand.module.redrive(connection, limit=2) == ids[:2]
+    assert stand.module.redrive(connection, limit=100) == ids[2:]
+    assert stand.module.redrive(connection, limit=100) == []
+
+
+@on_cases(DEAD_TABLE)
+def test_more_than_a_page_comes_back(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = kill(stand, 7)
+    monkeypatch.setattr(care, "PAGE", 3)
+    connection = stand.connect()
+    assert stand.module.redrive(connection, ids=ids[:4]) == ids[:4]
+    assert stand.module.redrive(connection, limit=100) == ids[4:]
+    assert stand.rows(dead=True) == []
+
+
+@on_cases(DEAD_TABLE)
+def test_joins_the_callers_transaction(stand: Stand) -> None:
+    (id,) = kill(stand, 1)
+    connection = stand.connect()
+    with pytest.raises(KeyError), transaction(connection):
+        assert stand.module.redrive(connection, ids=[id]) == [id]
+        raise KeyError
+    assert [row["id"] for row in stand.rows(dead=True)] == [id]
+    assert stand.row(id) is None
+    with transaction(connection):
+        assert stand.module.redrive(connection, limit=1) == [id]
+    assert stand.rows(dead=True) == []
+
+
+@on_cases(OWN_IDS)
+def test_an_id_that_is_queued_again_is_refused(stand: Stand) -> None:
+    (id, other) = kill(stand, 2)
+    stand.enqueue([{"id": id}])
+    connection = stand.connect()
+    with pytest.raises(AlreadyQueued) as refused:
+        stand.module.redrive(connection, ids=[id])
+    assert refused.value.id == id
+    assert stand.module.redrive(connection, limit=1) == [other]
+    assert [row["id"] for row in stand.rows(dead=True)] == [id]
+
+
+@on_cases(DEAD_TABLE, DEAD_GROUP, MARKED)
+def test_two_redrives_bring_each_row_back_once(stand: Stand) -> None:
+    (id,) = kill(stand, 1)
+    if stand.dialect == "sqlite":
+        pytest.skip("SQLite has one writer at a time: the second waits before its first statement")
+    first, second = stand.connect(), stand.connect()
+    stepper = Stepper(
+        first, stand.module.QUEUE, lambda bound: care.redrive(bound, [id], joined=False)
+    )
+    stepper.stop_before(Commit)
+    done: list[Any] = []
+    import threading
+
+    thread = threading.Thread(
+        target=lambda: done.append(stand.module.redrive(second, ids=[id])), daemon=True
+    )
+    thread.start()
+    if stand.case is DEAD_TABLE:
+        stand.database.wait_until_blocked(stand.database.session_id(second))
+    else:
+        thread.join(20)
+    assert stepper.finish() == [id]
+    thread.join(20)
+    assert done == [[]]
+    assert stand.count == 1
+
+
+def test_takes_either_ids_or_a_limit() -> None:
+    from sqlclaimgen.runtime import redrive
+
+    queue: Any = None
+    connection: Any = None
+    for wrong in ((None, None), ([1], 1), (None, 0)):
+        with pytest.raises(ValueError, match=r"redrive|limit"):
+            redrive(queue, connection, *wrong)
