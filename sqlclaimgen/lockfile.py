@@ -118,7 +118,9 @@ def load(folder: Path) -> Lock:
         # what tomllib raises is a ValueError, as is a byte that is not UTF-8
         what = str(error) or type(error).__name__
         hint = "Take one side of the merge, or delete the file; then run `sqlclaimgen build`."
-        found = Diagnostic(str(path), 1, 1, "LOCK-UNREADABLE", f"the lock cannot be read: {what}", hint)
+        found = Diagnostic(
+            str(path), 1, 1, "LOCK-UNREADABLE", f"the lock cannot be read: {what}", hint
+        )
         raise DescriptionInvalid((found,)) from error
 
 

@@ -64,7 +64,8 @@ class Difference:
             "/dev/null" if self.wanted is None else f"b/{self.path}",
         )
         return "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in lines
         )
 
 
@@ -160,7 +161,10 @@ def _over(
         _, found = _state(folder / path, "", hash)
         same = digest((folder / path).read_bytes()) == hash
         yield Difference(path, State.STALE if same else State.STALE_EDITED, None, found)
-    known = {path for entry in lock.entries.values() for path in entry.files} | {*files, *before.files}
+    known = {path for entry in lock.entries.values() for path in entry.files} | {
+        *files,
+        *before.files,
+    }
     origin = headers.origin(description)
     for path in _neighbours(description, files):
         if path not in known:
@@ -183,7 +187,9 @@ def _neighbours(
 def _top(folder: Path) -> Path:
     """The project's top folder: the nearest one with a mark of a project, else `folder` itself."""
     whole = folder.resolve()
-    marked = (up for up in (whole, *whole.parents) if any((up / mark).exists() for mark in _PROJECT))
+    marked = (
+        up for up in (whole, *whole.parents) if any((up / mark).exists() for mark in _PROJECT)
+    )
     return next(marked, whole)
 
 

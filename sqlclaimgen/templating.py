@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     import jinja2
 
 _PACKAGE = Path(__file__).parent
@@ -32,4 +36,55 @@ def environment(*folders: str) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         extensions=["jinja2.ext.do"],
+        auto_reload=False,
+        bytecode_cache=_bytecode(),
     )
+
+
+@functools.cache
+def _bytecode() -> jinja2.BytecodeCache:
+    """Compiled templates, kept as Python keeps compiled modules: compiling them takes ten times as
+    long as everything else in a build. They are checked against their source; where they cannot be
+    kept, a build is slower and no different."""
+    import jinja2
+
+    class Kept(jinja2.FileSystemBytecodeCache):
+        def __init__(self, place: Path | None) -> None:
+            super().__init__(str(place or "."))
+            self._kept = place is not None
+            self._compiled: dict[str, CodeType | None] = {}
+
+        def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+            if self._kept and bucket.key not in self._compiled:
+                super().load_bytecode(bucket)
+                self._compiled[bucket.key] = bucket.code
+            # another database's environment may have compiled the same file
+            bucket.code = self._compiled.get(bucket.key)
+
+        def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+            self._compiled[bucket.key] = bucket.code
+            if self._kept:
+                try:
+                    super().dump_bytecode(bucket)
+                except OSError:
+                    self._kept = False
+
+    return Kept(_cache(f"jinja-{jinja2.__version__}"))
+
+
+def _cache(name: str) -> Path | None:
+    """A folder for what can be made again; None where there should or can be none."""
+    if sys.dont_write_bytecode:
+        return None
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    try:
+        place = (Path(base) if base else Path.home() / ".cache") / "sqlclaimgen" / name
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # code is loaded from here: it must be this user's, and no other's to write
+        state = place.stat()
+        own = not hasattr(os, "getuid") or (
+            state.st_uid == os.getuid() and not state.st_mode & 0o022
+        )
+        return place if own else None
+    except (OSError, RuntimeError):
+        return None

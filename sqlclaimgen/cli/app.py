@@ -1,7 +1,5 @@
 """The commands and their options. What each does is in a module of its own, imported when it runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +56,9 @@ def build(
     tables: _File = _HERE,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Write nothing; show what differs and exit with 1 if anything."),
+        typer.Option(
+            "--check", help="Write nothing; show what differs and exit with 1 if anything."
+        ),
     ] = False,
     stdout: Annotated[bool, typer.Option("--stdout", help="Print the files, write none.")] = False,
     force: Annotated[
@@ -100,7 +100,9 @@ def show(
 @app.command()
 def init(
     tables: _File = _HERE,
-    form: Annotated[Form, typer.Option(help="How rows are held while they are in work.")] = Form.LEASE,
+    form: Annotated[
+        Form, typer.Option(help="How rows are held while they are in work.")
+    ] = Form.LEASE,
     dialect: Annotated[
         list[str] | None,
         typer.Option(
@@ -129,11 +131,14 @@ def init(
 
 @app.command()
 def sql(
-    table: Annotated[str, typer.Argument(help="The table's key.", autocompletion=completing.tables)],
+    table: Annotated[
+        str, typer.Argument(help="The table's key.", autocompletion=completing.tables)
+    ],
     statement: Annotated[
         str,
         typer.Argument(
-            help="The statement's name, as its .sql file has it.", autocompletion=completing.statements
+            help="The statement's name, as its .sql file has it.",
+            autocompletion=completing.statements,
         ),
     ],
     values: Annotated[
@@ -164,7 +169,9 @@ def sql(
 
 @app.command()
 def price(
-    table: Annotated[str, typer.Argument(help="The table's key.", autocompletion=completing.tables)],
+    table: Annotated[
+        str, typer.Argument(help="The table's key.", autocompletion=completing.tables)
+    ],
     workers: Annotated[
         int, typer.Option("--workers", "-n", min=1, help="Worker processes on each host.")
     ] = 1,
@@ -178,7 +185,9 @@ def price(
     ] = False,
     server_limit: Annotated[
         int | None,
-        typer.Option(min=1, help="The server's limit of connections; exit with 1 when it is too low."),
+        typer.Option(
+            min=1, help="The server's limit of connections; exit with 1 when it is too low."
+        ),
     ] = None,
     file: _FileOption = _HERE,
     format: _Format = Format.TEXT,
@@ -197,6 +206,61 @@ def price(
             limit=server_limit,
             form=format,
         )
+    raise typer.Exit(code)
+
+
+_Dsn = Annotated[
+    str,
+    typer.Option(
+        envvar="SQLCLAIMGEN_DSN",
+        help="postgresql://.., mysql://.., mariadb://.. or sqlite:///file.",
+    ),
+]
+
+
+@app.command()
+def stats(
+    dsn: _Dsn,
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TABLE]...",
+            help="Keys; all tables unless given.",
+            autocompletion=completing.tables,
+        ),
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", "-g", help="A group; may be repeated.")
+    ] = None,
+    file: _FileOption = _HERE,
+    format: _Format = Format.TEXT,
+) -> None:
+    """Count due, delayed, leased and dead rows on a server, up to 10,000 of each."""
+    with reporting():
+        from sqlclaimgen.cli import caring
+
+        code = caring.stats(file, tables or [], group or [], dsn, format)
+    raise typer.Exit(code)
+
+
+@app.command()
+def redrive(
+    dsn: _Dsn,
+    table: Annotated[
+        str, typer.Argument(help="The table's key.", autocompletion=completing.tables)
+    ],
+    id: Annotated[
+        list[str] | None, typer.Option("--id", help="A dead letter; may be repeated.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="So many, the oldest first.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that can come back.")] = False,
+    file: _FileOption = _HERE,
+) -> None:
+    """Bring dead letters back: due now, from their first attempt."""
+    with reporting():
+        from sqlclaimgen.cli import caring
+
+        code = caring.redrive(file, table, id or [], limit, every, dsn)
     raise typer.Exit(code)
 
 

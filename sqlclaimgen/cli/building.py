@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlclaimgen import output
 from sqlclaimgen.cli import console, described
 from sqlclaimgen.cli.console import DIFFERENT, FINE, WRONG, ErrorFormat, Format, err, out, styled
+from sqlclaimgen.description.diagnostics import Diagnostic
 from sqlclaimgen.output import LEFT, Difference, State, Survey
 from sqlclaimgen.rendering import render
 
@@ -31,7 +32,9 @@ def build(path: Path, errors: ErrorFormat, form: Format, *, force: bool) -> int:
         return FINE
     for one in found.differences:
         if one.state in LEFT:
-            err(f"{styled('left', 'yellow', sys.stderr)} {one.path}: {one.state}; delete it yourself")
+            err(
+                f"{styled('left', 'yellow', sys.stderr)} {one.path}: {one.state}; delete it yourself"
+            )
         else:
             verb = "removed" if one.wanted is None else "wrote"
             out(f"{styled(verb, 'green', sys.stdout)} {one.path}")
@@ -51,14 +54,16 @@ def check(path: Path, errors: ErrorFormat, form: Format) -> int:
         return code
     for one in _all(found):
         _print_diff(one)
-        if errors is ErrorFormat.GITHUB:
-            err(f"::error file={found.folder / one.path}::{one.state}: run sqlclaimgen build")
-    for one in _all(found):
-        err(f"{styled(one.state, 'red', sys.stderr)}: {found.folder / one.path}")
+    if errors is ErrorFormat.TEXT:
+        for one in _all(found):
+            err(f"{styled(one.state, 'red', sys.stderr)}: {found.folder / one.path}")
+        if not found.is_current:
+            many = len(_all(found))
+            err(f"{many} files differ: run `sqlclaimgen build` and commit what it writes")
+    elif not found.is_current:
+        console.report([_diagnostic(found, one) for one in _all(found)], errors)
     if found.is_current:
         out(f"{found.current} files are current")
-    elif errors is ErrorFormat.TEXT:
-        err(f"{len(_all(found))} files differ: run `sqlclaimgen build` and commit what it writes")
     _warn_of_drains(found)
     return code
 
@@ -80,28 +85,42 @@ def stdout(path: Path, errors: ErrorFormat, form: Format) -> int:
 
 
 def _refuse(found: Survey, errors: ErrorFormat) -> None:
-    from sqlclaimgen.description.diagnostics import Diagnostic
-
-    codes = {State.EDITED: "FILE-EDITED", State.IN_THE_WAY: "FILE-IN-THE-WAY"}
-    whats = {
-        State.EDITED: "this generated file was edited by hand",
-        State.IN_THE_WAY: "a file that was not generated here is in the way",
-    }
-    hints = {
-        State.EDITED: "Move the change into the description, see it with --check, drop it with --force.",
-        State.IN_THE_WAY: "Move it away or name another folder in [output]; --force overwrites it.",
-    }
-    console.report(
-        [
-            Diagnostic(
-                str(found.folder / one.path), 1, 1, codes[one.state], whats[one.state], hints[one.state]
-            )
-            for one in found.refused
-        ],
-        errors,
-    )
+    console.report([_diagnostic(found, one) for one in found.refused], errors)
     if errors is ErrorFormat.TEXT:
         err("nothing was written")
+
+
+_REBUILD = "Run `sqlclaimgen build` and commit what it writes."
+_WORDS = {
+    State.MISSING: ("FILE-MISSING", "this generated file is missing", _REBUILD),
+    State.CHANGED: ("FILE-OUT-OF-DATE", "this generated file is out of date", _REBUILD),
+    State.EDITED: (
+        "FILE-EDITED",
+        "this generated file was edited by hand",
+        "Move the change into the description, see it with --check, drop it with --force.",
+    ),
+    State.IN_THE_WAY: (
+        "FILE-IN-THE-WAY",
+        "a file that was not generated here is in the way",
+        "Move it away or name another folder in [output]; --force overwrites it.",
+    ),
+    State.STALE: ("FILE-STALE", "this file is no longer generated", _REBUILD),
+    State.STALE_EDITED: (
+        "FILE-STALE",
+        "this file is no longer generated, and was edited by hand",
+        "Delete it, or take its first line out and keep it.",
+    ),
+    State.UNLISTED: (
+        "FILE-STALE",
+        "this file says that it is generated, and nothing generates it",
+        "Delete it, or take its first line out and keep it.",
+    ),
+}
+
+
+def _diagnostic(found: Survey, one: Difference) -> Diagnostic:
+    code, what, hint = _WORDS[one.state]
+    return Diagnostic(str(found.folder / one.path), 1, 1, code, what, hint)
 
 
 def _all(found: Survey) -> list[Difference]:
@@ -128,7 +147,11 @@ def _as_json(found: Survey) -> dict[str, Any]:
             {
                 "path": str(one.path),
                 "state": one.state.value,
-                "action": "left" if one.state in LEFT else "remove" if one.wanted is None else "write",
+                "action": "left"
+                if one.state in LEFT
+                else "remove"
+                if one.wanted is None
+                else "write",
                 "diff": one.diff(),
             }
             for one in _all(found)

@@ -35,8 +35,6 @@ def _statements(context: typer.Context) -> dict[str, list[str]]:
     except DescriptionInvalid:
         return {}
     return {
-        table.key: list(
-            dict.fromkeys(one.name for plan in plans(table) for one in plan.statements)
-        )
+        table.key: list(dict.fromkeys(one.name for plan in plans(table) for one in plan.statements))
         for table in description.tables
     }

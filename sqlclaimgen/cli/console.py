@@ -12,7 +12,7 @@ from sqlclaimgen.description.diagnostics import DescriptionInvalid
 from sqlclaimgen.description.report import as_json, github, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
 
     from sqlclaimgen.description.diagnostics import Diagnostic
 
@@ -84,7 +84,7 @@ def report(diagnostics: Iterable[Diagnostic], form: ErrorFormat) -> None:
 
 
 @contextlib.contextmanager
-def reporting(form: ErrorFormat = ErrorFormat.TEXT) -> Iterator[None]:
+def reporting(form: ErrorFormat = ErrorFormat.TEXT) -> Generator[None]:
     """Turns what is raised inside into text and an exit code."""
     try:
         yield

@@ -15,7 +15,9 @@ def demo(folder: Path | None) -> int:
     """Run it in `folder`, which is kept, or in one that is removed. Returns the exit code."""
     with contextlib.ExitStack() as stack:
         if folder is None:
-            made = tempfile.TemporaryDirectory(prefix="sqlclaimgen-demo-", ignore_cleanup_errors=True)
+            made = tempfile.TemporaryDirectory(
+                prefix="sqlclaimgen-demo-", ignore_cleanup_errors=True
+            )
             place = Path(stack.enter_context(made))
         else:
             folder.mkdir(parents=True, exist_ok=True)

@@ -28,11 +28,12 @@ def read(path: Path, errors: console.ErrorFormat = console.ErrorFormat.TEXT) -> 
 
 def table(description: Description, key: str) -> Table:
     """The table `key`, which may also be its name in the database. Ends the run when there is none."""
-    for one in description.tables:
-        if key in (one.key, one.name, one.title):
-            return one
-    keys = ", ".join(one.key for one in description.tables)
-    console.fail(f"{description.source} has no table `{key}`", f"Its tables are {keys}.")
+    found = (one for one in description.tables if key in (one.key, one.name, one.title))
+    table = next(found, None)
+    if table is None:
+        keys = ", ".join(one.key for one in description.tables)
+        console.fail(f"{description.source} has no table `{key}`", f"Its tables are {keys}.")
+    return table
 
 
 def dialect(table: Table, name: str | None) -> Dialect:
@@ -43,6 +44,7 @@ def dialect(table: Table, name: str | None) -> Dialect:
     names = ", ".join(table.dialects)
     if name is None and len(table.dialects) > 1:
         console.fail(f"{table.key} is for several databases", f"Add --dialect, one of {names}.")
-    if name is not None and name not in table.dialects:
+    wanted = name or next(iter(table.dialects))
+    if wanted not in table.dialects:
         console.fail(f"{table.key} is not for `{name}`", f"Add --dialect, one of {names}.")
-    return DIALECTS[name or table.dialects[0]]
+    return DIALECTS[wanted]

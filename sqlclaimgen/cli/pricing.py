@@ -44,7 +44,9 @@ def show_price(
         )
         return FINE if fits else DIFFERENT
     out(f"{table.key}: {table.form.words} form")
-    out(f"  a worker with {concurrency} handlers holds {_counted(one.worker, 'connection')}: {one.why}")
+    out(
+        f"  a worker with {concurrency} handlers holds {_counted(one.worker, 'connection')}: {one.why}"
+    )
     if one.listening:
         out("  one of them waits for notifications")
     hosted = f"{_counted(workers, 'worker')} on each of {_counted(hosts, 'host')}"

@@ -64,8 +64,10 @@ def _table(description: Description, table: Table) -> dict[str, Any]:
         },
         "columns": [_column(table, column, made) for column in table.columns],
         "claims": list(table.claims),
-        "indexes": {plan.dialect.name: [_index(table, plan, n) for n in range(len(plan.indexes) + 1)]
-                    for plan in made},
+        "indexes": {
+            plan.dialect.name: [_index(table, plan, n) for n in range(len(plan.indexes) + 1)]
+            for plan in made
+        },
         "statements": {plan.dialect.name: [one.name for one in plan.statements] for plan in made},
         "connections": {
             "worker": cost.worker,

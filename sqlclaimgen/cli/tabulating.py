@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 _MOST = 200
@@ -21,15 +22,17 @@ def table(one: dict[str, Any]) -> None:
     title = f"{one['schema']}.{one['name']}" if one["schema"] else one["name"]
     console.print(f"[bold]{escape(one['key'])}[/bold]: the table {escape(title)}")
     form = one["form"].replace("_", " ")
-    console.print(f"  form         [bold]{form}[/bold], for {escape(one['why'])}")
-    console.print(f"  databases    {', '.join(one['dialects'])}")
+    console.print(f"  form          [bold]{form}[/bold], for {escape(one['why'])}")
+    console.print(f"  databases     {', '.join(one['dialects'])}")
     for key, value in one["settings"].items():
-        console.print(f"  {key:<12} {escape(str(value))}")
+        console.print(f"  {key:<13} {escape(str(value))}")
     cost = one["connections"]
-    console.print(f"  connections  {cost['worker']} of a worker with {cost['concurrency']} handlers: {cost['why']}")
-    console.print(f"  claims       {', '.join(_claim(claim) for claim in one['claims'])}")
-    console.print(_columns(one))
-    console.print(_indexes(one))
+    console.print(
+        f"  connections   {cost['worker']} of a worker with {cost['concurrency']} handlers: {cost['why']}"
+    )
+    console.print(f"  claims        {', '.join(_claim(claim) for claim in one['claims'])}")
+    console.print(Padding(_columns(one), (1, 0, 1, 2), expand=False))
+    console.print(Padding(_indexes(one), (0, 0, 1, 2), expand=False))
     for dialect, names in one["statements"].items():
         console.print(f"  [bold]{dialect}[/bold] runs {', '.join(names)}")
     console.print("  [bold]files[/bold]")
@@ -43,7 +46,7 @@ def _claim(claim: str) -> str:
 
 
 def _columns(one: dict[str, Any]) -> Table:
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in ("column", "field", "role", "type", "null", "default", "python", *one["dialects"]):
         made.add_column(head, header_style="bold")
     for column in one["columns"]:
@@ -67,7 +70,7 @@ def _columns(one: dict[str, Any]) -> Table:
 
 
 def _indexes(one: dict[str, Any]) -> Table:
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in ("index", "on", "columns", "serves"):
         made.add_column(head, header_style="bold")
     for dialect, indexes in one["indexes"].items():

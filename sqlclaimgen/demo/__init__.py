@@ -22,7 +22,7 @@ from sqlclaimgen.rendering import render
 from sqlclaimgen.templating import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     Say = Callable[[str], None]
 
@@ -61,6 +61,7 @@ def run(place: Path, say: Say, head: Say) -> None:
         connection.executescript((place / "sql/sqlite/jobs.ddl.sql").read_text(encoding="utf-8"))
         _python(place, _ENQUEUE.format(payloads=JOBS))
         _show(connection, say)
+        say("    attempt is the number of the next delivery; locked_until is the lease")
         _crash(place, connection, say, head)
         _recover(place, connection, say, head)
 
@@ -87,7 +88,9 @@ def _recover(place: Path, connection: sqlite3.Connection, say: Say, head: Say) -
     with _worker(place) as worker:
         assert worker.stdout is not None
         for line in worker.stdout:
-            say(f"    worker {worker.pid} after {time.monotonic() - started:.1f} s: {line.rstrip()}")
+            say(
+                f"    worker {worker.pid} after {time.monotonic() - started:.1f} s: {line.rstrip()}"
+            )
         if worker.wait() != 0:
             raise DemoFailed(f"worker {worker.pid} ended with exit code {worker.returncode}")
     _show(connection, say)
@@ -95,11 +98,13 @@ def _recover(place: Path, connection: sqlite3.Connection, say: Say, head: Say) -
     twice = connection.execute("SELECT COUNT(*) FROM jobs WHERE attempt > 2").fetchone()[0]
     if left:
         raise DemoFailed(f"{left} jobs are not finished")
-    say(f"    All {len(JOBS)} jobs are finished; {twice} of them was begun twice, for its worker died.")
+    say(
+        f"    All {len(JOBS)} jobs are finished; {twice} of them was begun twice, for its worker died."
+    )
 
 
 @contextmanager
-def _connected(place: Path) -> Iterator[sqlite3.Connection]:
+def _connected(place: Path) -> Generator[sqlite3.Connection]:
     connection = sqlite3.connect(place / "jobs.db", isolation_level=None, timeout=10)
     try:
         yield connection
@@ -108,7 +113,7 @@ def _connected(place: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _worker(place: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def _worker(place: Path, *arguments: str) -> Generator[subprocess.Popen[str]]:
     """A worker process, gone when the block is left."""
     command = [sys.executable, "worker.py", *arguments]
     with subprocess.Popen(

@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlclaimgen.dialects.types import Kind, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _TEXT = Type(Kind.TEXT)
 _TIME = Type(Kind.TIMESTAMP, precision=6)
@@ -53,6 +53,8 @@ class Dialect(ABC):
     title: ClassVar[str]
     floor: ClassVar[str]
     """The oldest version served."""
+    loading: ClassVar[str]
+    """A shell command that runs the file `{path}` with the database's own client."""
     name_limit: ClassVar[NameLimit]
     sqlglot: ClassVar[str]
     """The dialect sqlglot parses the statements as."""
@@ -133,14 +135,51 @@ class Dialect(ABC):
         """The condition that a column's value is in the list `:ids`."""
         return f"{column} IN ({self.ids})"
 
+    by_id: ClassVar[str] = ""
+    """What follows a table whose rows are found by id, so that they are locked by it and nothing else."""
+
+    def deleting(self, table: str) -> str:
+        """The head of a DELETE of rows found by id."""
+        return f"DELETE FROM {table}"
+
     ids: ClassVar[str] = ":ids"
     """What stands in `IN (..)` for a list of ids."""
     exhaust_off: ClassVar[str] = ""
     """What a claim has added to the attempt before it moves exhausted rows, to be taken off again."""
 
+    holds_lock: ClassVar[str] = ""
+    """The condition that the session still holds the lock of a claim; blank where the process tells."""
+
+    keys_in_process: ClassVar[tuple[str, ...]] = ()
+    """What to know where the process keeps the keys, in lines of a docstring."""
+
+    def key_owner(self, schema: str | None) -> tuple[str, str]:
+        """What stands before a key, so that it belongs to its database: an expression, and text."""
+        return "", ""
+
+    def key_text(self, text: str) -> str:
+        """A piece of a key's own text."""
+        return self.text(text)
+
+    @abstractmethod
+    def key_value(self, column: str) -> str:
+        """A column's value in a key: text, verbatim."""
+
+    def key(self, pieces: Sequence[str]) -> str:
+        """A key put together: text that compares exactly."""
+        return f"({' || '.join(pieces)})" if len(pieces) > 1 else pieces[0]
+
+    @abstractmethod
+    def lock(self, key: str) -> str:
+        """What is locked for a key."""
+
     def enqueued(self, value: str, type: str) -> str:
         """A value of an INSERT, cast where the driver's own type would not fit."""
         return value
+
+    def default(self, value: str | int | float | bool, type: str) -> str:
+        """What stands behind DEFAULT for a column of this spelled type."""
+        return self.literal(value)
 
     now_default: ClassVar[str]
     """The default of a time column that is filled when a row is inserted."""

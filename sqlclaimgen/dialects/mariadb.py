@@ -11,4 +11,6 @@ class MariaDB(MySQL):
     name = "mariadb"
     title = "MariaDB"
     floor = "10.6"
+    loading = 'mariadb "$DATABASE" < {path}'
+    exact = "CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
     folders = ("mariadb", "mysql", "common")

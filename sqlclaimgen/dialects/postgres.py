@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.dialects.base import YES, Dialect, NameLimit
 from sqlclaimgen.dialects.types import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlclaimgen.dialects.types import Type
@@ -32,6 +33,7 @@ class Postgres(Dialect):
     name = "postgres"
     title = "PostgreSQL"
     floor = "11"
+    loading = 'psql "$DSN" -v ON_ERROR_STOP=1 --single-transaction -f {path}'
     name_limit = NameLimit(63, "bytes")
     sqlglot = "postgres"
     notify = YES
@@ -44,21 +46,32 @@ class Postgres(Dialect):
         return '"' + name.replace('"', '""') + '"'
 
     def spelled(self, value: Any) -> str:
-        match value:
-            case bytes():
-                return f"'\\x{value.hex()}'::bytea"
-            case list():
-                # text of an array, which takes the type of what it is compared with
-                items = cast("list[Any]", value)
-                return self.text("{" + ",".join(_element(item) for item in items) + "}")
-            case _:
-                return super().spelled(value)
+        if type(value) is bytes:
+            return f"'\\x{value.hex()}'::bytea"
+        if issubclass(type(value), list):
+            # text of an array, which takes the type of what it is compared with
+            return self.text("{" + ",".join(_element(item) for item in value) + "}")
+        return super().spelled(value)
 
     def time(self, value: datetime) -> str:
         return f"TIMESTAMPTZ {super().time(value)}"
 
     def typed(self, parameter: str, type: str) -> str:
         return f"CAST(:{parameter} AS {type})"
+
+    holds_lock = "pg_backend_pid() = :session"
+
+    def key_value(self, column: str) -> str:
+        return f"CAST({column} AS text)"
+
+    def key(self, pieces: Sequence[str]) -> str:
+        if len(pieces) == 1 and not pieces[0].startswith("CAST"):
+            return f"CAST({pieces[0]} AS text)"
+        return super().key(pieces)
+
+    def lock(self, key: str) -> str:
+        # "C": another collation may hash texts alike that it sorts alike
+        return f'hashtextextended({key} COLLATE "C", 0)'
 
     def enqueued(self, value: str, type: str) -> str:
         return f"CAST({value} AS {type})" if type in ("json", "jsonb") else value

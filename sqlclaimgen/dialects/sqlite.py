@@ -33,6 +33,7 @@ class SQLite(Dialect):
     name = "sqlite"
     title = "SQLite"
     floor = "3.35"
+    loading = 'sqlite3 -bail "$FILE" < {path}'
     name_limit = NameLimit(1000, "characters")
     sqlglot = "sqlite"
     folders = ("sqlite", "common")
@@ -52,6 +53,17 @@ class SQLite(Dialect):
 
     ids = "SELECT value FROM json_each(:ids)"
     exhaust_off = " - 1"
+
+    keys_in_process = (
+        "On SQLite this process keeps the keys: use one process per database file, for two",
+        "do not see each other's keys and may both deliver a row.",
+    )
+
+    def key_value(self, column: str) -> str:
+        return f"CAST({column} AS TEXT)"
+
+    def lock(self, key: str) -> str:
+        return key
 
     def quote(self, name: str) -> str:
         return '"' + name.replace('"', '""') + '"'

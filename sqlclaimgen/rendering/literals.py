@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import re
+
 WIDTH = 88
 
 
 def string(text: str) -> str:
     """`text` as a literal on one line, in the quotes that the formatter prefers."""
-    body = "".join(_escaped(char) for char in text)
-    if '"' in body and "'" not in body:
-        return f"'{body}'"
+    body = _escaped(text)
+    if body.count('"') > body.count("'"):
+        return "'" + body.replace("'", "\\'") + "'"
     return '"' + body.replace('"', '\\"') + '"'
 
 
 def block(text: str) -> str:
     """`text` as a triple-quoted literal that begins on a line of its own."""
-    body = "".join(char if char == "\n" else _escaped(char) for char in text)
+    body = "\n".join(map(_escaped, text.split("\n")))
     body = body.replace('"""', '\\"\\"\\"')
     return f'"""\\\n{body}\\\n"""'
 
 
 def docstring(text: str) -> str:
     """`text` as the inside of a docstring."""
-    body = "".join(_escaped(char) for char in text)
-    return body.replace('"""', '\\"\\"\\"')
+    return _escaped(text).replace('"""', '\\"\\"\\"')
 
 
-def _escaped(char: str) -> str:
+_OTHER = re.compile(r"[^ -\[\]-~]")
+"""What is not plain ASCII without a backslash."""
+
+
+def _escaped(text: str) -> str:
+    return _OTHER.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
     if char == "\\":
         return "\\\\"
     if char in "\n\r\t":
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char]
-    if not char.isprintable() and char != " ":
-        return char.encode("unicode_escape").decode()
-    return char
+    return char if char.isprintable() else char.encode("unicode_escape").decode()

@@ -72,7 +72,6 @@ def _literal(
             return "NULL"
         kind = columns.kind(found)
         return spell(codec.encode(kind, _value(found.type.kind, text, now)))
-    id = plan.table.id
     match found:
         case Shape.TIME:
             return spell(codec.time(_time(text, now)))
@@ -81,8 +80,11 @@ def _literal(
         case Shape.TEXT:
             return "NULL" if text == "null" else spell(text)
         case Shape.IDS:
-            ids = [_value(id.type.kind, item, now) for item in _items(text)]
-            return spell(codec.ids(columns.kind(id), ids)["ids"])
+            return spell(_column_list(codec, plan.table.id, text, now))
+        case Shape.GROUPS:
+            group = plan.table.column(Role.GROUP)
+            assert group is not None
+            return spell(_column_list(codec, group, text, now))
         case Shape.TIMES:
             return spell(_listed(codec, [codec.time(_time(item, now)) for item in _items(text)]))
         case Shape.NUMBERS:
@@ -91,8 +93,14 @@ def _literal(
             return spell(_listed(codec, _items(text)))
         case Shape.HELD:
             read = _held(plan, now)
-            held = codec.held(columns.kind(id), [read(item) for item in _items(text)])
-            return spell(held[parameter.name])
+            leases = [read(item) for item in _items(text)]
+            return spell(codec.held(columns.kind(plan.table.id), leases)[parameter.name])
+
+
+def _column_list(codec: Codec, column: Column, text: str, now: datetime) -> Any:
+    """Values of a column, as the codec's driver takes a list of them."""
+    values = [_value(column.type.kind, item, now) for item in _items(text)]
+    return codec.ids(columns.kind(column), values)["ids"]
 
 
 def _listed(codec: Codec, values: list[Any]) -> Any:
@@ -169,5 +177,7 @@ def _time(text: str, now: datetime) -> datetime:
     try:
         value = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no time: write 2026-01-31T12:00:00Z, now or now+60s") from None
+        raise ValueError(
+            f"{text!r} is no time: write 2026-01-31T12:00:00Z, now or now+60s"
+        ) from None
     return value if value.tzinfo else value.replace(tzinfo=UTC)

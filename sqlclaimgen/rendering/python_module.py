@@ -13,9 +13,11 @@ from sqlclaimgen.description.model import (
     Kind,
     Role,
 )
+from sqlclaimgen.dialects import DIALECTS
 from sqlclaimgen.rendering import headers, literals, vendored
 from sqlclaimgen.rendering.python_types import Types
 from sqlclaimgen.statements import columns
+from sqlclaimgen.statements.channels import channel
 from sqlclaimgen.statements.planning import scopes, suffix
 from sqlclaimgen.templating import environment
 
@@ -106,7 +108,7 @@ def _context(
         "lost": _LOST[table.form],
         "joins": _JOINS[table.form],
         "settings": _settings(table, plans, types),
-        "column": lambda column: _called("_runtime.Column", column, 8),
+        "column": _listed_column,
         "statements": [(plan.dialect.name, plan.statements) for plan in plans],
         "vendored": vendored.PACKAGE if description.output.runtime == "vendored" else None,
         "imports": types.imports(),
@@ -131,6 +133,10 @@ _HOW = {
     Form.ROW_LOCK: "The rows are held by a transaction open until the block is left.",
     Form.ADVISORY_LOCK: "The row is held by a lock on its key until the block is left.",
 }
+_BY_KEY = (
+    "Rows with the same key are in work one at a time, of this table or another.",
+    "Raises ConnectionBusy when ``conn`` holds another delivery by its key.",
+)
 _FIFO = {
     "strict": (
         "FIFO: nothing of a group while a row of it is in work, and a head that is not",
@@ -141,6 +147,14 @@ _FIFO = {
         "the others pass.",
     ),
 }
+
+
+def _by_key(table: Table) -> list[str]:
+    """What is said of a claim by key."""
+    if table.form is not Form.ADVISORY_LOCK:
+        return []
+    databases = (DIALECTS[name] for name in table.dialects)
+    return [*_BY_KEY, *(line for database in databases for line in database.keys_in_process)]
 
 
 def _claims(table: Table) -> list[dict[str, Any]]:
@@ -162,6 +176,7 @@ def _claims(table: Table) -> list[dict[str, Any]]:
                 "fifo": _FIFO[table.fifo] if ordered and table.fifo else (),
                 "turns": ordered and scope == "table",
                 "how": _HOW[table.form],
+                "by_key": _by_key(table),
                 "scope": {
                     "group": "_runtime.group(group)",
                     "ungrouped": "_runtime.UNGROUPED",
@@ -244,9 +259,16 @@ def _settings(table: Table, plans: Sequence[Plan], types: Types) -> list[str]:
         index = next(i.name for i in plans[0].indexes if i.unique)
         made.append(f"dedupe_field={literals.string(dedupe.field)}")
         made.append(f"dedupe_index={literals.string(index)}")
+    if table.notify:
+        made.append(f"channel={literals.string(channel(table))}")
     if isinstance(table.dead_letter, DeadLetterGroup):
         made.append(f"dead_group={repr_of(table.dead_letter.group)}")
     return made
+
+
+def _listed_column(column: dict[str, str | None]) -> str:
+    """A column in one of Queue's lists."""
+    return _called("_runtime.Column", column, 8)
 
 
 def _called(name: str, column: dict[str, str | None], indent: int) -> str:
@@ -294,25 +316,27 @@ def _default(column: Column, types: Types) -> str | None:
     if column.type.kind in INTEGERS or isinstance(value, bool | float):
         plain = repr(value)
     else:
-        plain = _constructed(column, str(value))
+        plain = literals.string(str(value))
+    call = _CONSTRUCTORS.get(column.type.kind)
     if column.python is not None and column.type.kind is not Kind.JSON:
-        return f"{types.plain(column)}({plain})"
-    return plain
+        return _factory(types.plain(column), f"{call}({plain})" if call else plain)
+    return _factory(call, plain) if call else plain
 
 
-def _constructed(column: Column, value: str) -> str:
-    text = literals.string(value)
-    match column.type.kind:
-        case Kind.UUID:
-            return f"_uuid.UUID({text})"
-        case Kind.NUMERIC:
-            return f"_decimal.Decimal({text})"
-        case Kind.DATE:
-            return f"_datetime.date.fromisoformat({text})"
-        case Kind.TIMESTAMP:
-            return f"_datetime.datetime.fromisoformat({text})"
-        case _:
-            return text
+_CONSTRUCTORS = {
+    Kind.UUID: "_uuid.UUID",
+    Kind.NUMERIC: "_decimal.Decimal",
+    Kind.DATE: "_datetime.date.fromisoformat",
+    Kind.TIMESTAMP: "_datetime.datetime.fromisoformat",
+}
+
+
+def _factory(call: str, argument: str) -> str:
+    """A default made for each row: a call in a class body runs once, which linters do not like."""
+    line = f"        default_factory=lambda: {call}({argument}),"
+    if len(line) > literals.WIDTH:
+        line = f"        default_factory=lambda: {call}(\n            {argument},\n        ),"
+    return f"_dataclasses.field(\n{line}\n    )"
 
 
 def _column(column: Column, types: Types) -> dict[str, str | None]:

@@ -31,7 +31,7 @@ _PLAIN = {
 class Types:
     """The imports that a module's annotations need, collected as they are used."""
 
-    user: dict[PythonType, str] = field(default_factory=dict)
+    user: dict[PythonType, str] = field(default_factory=dict[PythonType, str])
     """A team's own types, by the name the module gives them."""
 
     def collect(self, columns: Iterable[Column]) -> None:

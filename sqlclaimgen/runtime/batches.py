@@ -11,6 +11,7 @@ from sqlclaimgen.runtime.errors import ClaimError
 
 if TYPE_CHECKING:
     from sqlclaimgen.runtime.deliveries import RowLockDelivery
+    from sqlclaimgen.runtime.protocols.fifo import Guards
 
 
 @dataclass(slots=True)
@@ -20,14 +21,18 @@ class Block:
     savepoint: str
     check: str | None
     """A second savepoint, which settlements prove the transaction by."""
-    settled: list[RowLockDelivery[Any, Any]] = field(default_factory=list["RowLockDelivery[Any, Any]"])
+    settled: list[RowLockDelivery[Any, Any]] = field(
+        default_factory=list["RowLockDelivery[Any, Any]"]
+    )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Batch:
     """The deliveries of one row lock claim. They share its transaction: all of it counts, or none."""
 
     table: str
+    guards: Guards
+    """What keeps other claims away from the rows' FIFO groups; to be released after the transaction."""
     transaction: int | None = None
     """The transaction's number, where the database tells it."""
     savepoint: str | None = None
@@ -65,12 +70,13 @@ class Batch:
         self.lose()
 
 
-_OPEN: weakref.WeakKeyDictionary[Any, Batch] = weakref.WeakKeyDictionary()
+# neither keeps a connection alive: deliveries know theirs
+_OPEN: weakref.WeakKeyDictionary[Any, weakref.ref[Batch]] = weakref.WeakKeyDictionary()
 
 
 def opened(connection: Any, batch: Batch) -> None:
     """Remember that a claim's transaction is open on `connection`, until `closed`."""
-    _OPEN[connection] = batch
+    _OPEN[connection] = weakref.ref(batch)
 
 
 def closed(connection: Any) -> None:
@@ -80,4 +86,8 @@ def closed(connection: Any) -> None:
 
 def on(connection: Any) -> Batch | None:
     """The claim whose block is open on `connection`, or None."""
-    return _OPEN.get(connection)
+    try:
+        found = _OPEN.get(connection)
+    except TypeError:
+        return None  # sqlite3's connections cannot be referred to, and hold no row locks
+    return found() if found is not None else None

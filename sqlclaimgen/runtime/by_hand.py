@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlclaimgen.runtime import held_by_transaction
+from sqlclaimgen.runtime import held_by_key, held_by_transaction, publishing
 from sqlclaimgen.runtime.claims import Claim
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
@@ -33,6 +33,7 @@ def enqueue(queue: Queue[Any, Any, N, I], conn: Connection, new: N, delay: timed
     session = session_of(conn, table=queue.table)
     bound = queue.bind(session.dialect)
     added: I = drive(session, enqueuing.enqueue(bound, new, delay), table=queue.table)
+    publishing.enqueued(queue, session)
     return added
 
 
@@ -49,6 +50,7 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
     if limit < 1:
         raise ValueError(f"limit is {limit}; a claim takes at least one row")
     session = session_of(conn, table=queue.table)
+    held_by_key.refuse_second(queue, conn)
     _idle(session, queue.table, "claim")
     form = form_of(queue)
     bound = queue.bind(session.dialect)
@@ -57,6 +59,7 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
     for delivery in taken.deliveries:
         delivery.connection = conn
     holder = held_by_transaction.hold(session, taken)
+    held_by_key.hold(conn, taken)
 
     def leave(failed: bool) -> None:
         if session.broken and form.survives_sessions:
@@ -74,7 +77,7 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
             if holder is not None:
                 holder.close()
 
-    return Claim(queue.table, deliveries, leave, holder and holder.ready)
+    return Claim(queue.table, deliveries, leave, None if holder is None else holder.ready, taken.resume)
 
 
 def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> None:

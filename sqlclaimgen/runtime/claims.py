@@ -8,6 +8,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.errors import Closed
+from sqlclaimgen.runtime.protocols.fifo import Turn
 
 D = TypeVar("D")
 
@@ -25,12 +26,15 @@ class Claim(Generic[D]):
         deliveries: Sequence[D],
         leave: Callable[[bool], None],
         ready: Callable[[Any], None] | None = None,
+        resume: Turn | None = None,
     ) -> None:
         self._table = table
         self._deliveries = deliveries
         self._leave = leave
         self._ready = ready
         self._left = False
+        self.resume = resume
+        """For the next claim of all groups of a FIFO table: which group's turn it is."""
 
     def __len__(self) -> int:
         return len(self._deliveries)

@@ -92,6 +92,10 @@ class Codec:
         """The parameters that name groups, as the database spelled them."""
         return {"groups": list(groups)}
 
+    def left_out(self, locks: Sequence[Any]) -> dict[str, Any]:
+        """The parameters that name the locks a claim leaves out."""
+        return {"locks": list(locks)}
+
     def held(self, kind: str, held: Sequence[Held]) -> dict[str, Any]:
         """The parameters of a fenced statement over many rows."""
         return {
@@ -188,6 +192,8 @@ class SQLiteCodec(Codec):
                 return bool(value)
             case "date":
                 return date.fromisoformat(value)
+            case "double":
+                return float(value)  # RETURNING gives 3 for 3.0
             case _ if kind.startswith("numeric"):
                 return Decimal(value)
             case _:
@@ -206,6 +212,9 @@ class SQLiteCodec(Codec):
 
     def groups(self, groups: Sequence[Any]) -> dict[str, Any]:
         return {"groups": json.dumps(list(groups))}
+
+    def left_out(self, locks: Sequence[Any]) -> dict[str, Any]:
+        return {"keys": json.dumps(list(locks))}
 
     def held(self, kind: str, held: Sequence[Held]) -> dict[str, Any]:
         rows = [

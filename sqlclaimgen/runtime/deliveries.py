@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from sqlclaimgen.runtime.batches import Batch
 from sqlclaimgen.runtime.codecs import Held
 from sqlclaimgen.runtime.errors import RowInvalid
+from sqlclaimgen.runtime.keys import KeyLock
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Values
 from sqlclaimgen.runtime.values import decoded
@@ -147,13 +148,15 @@ class RowLockDelivery(Delivery[Row, Id]):
 
 
 class AdvisoryDelivery(Delivery[Row, Id]):
-    """A row held by a session lock on its key, on the connection that claimed it."""
+    """A row held by a session lock on its key, on the connection that claimed it.
 
-    __slots__ = ("batch", "key")
+    `key` is the key; `lock` what is held for it, None once it was given back.
+    """
 
-    def __init__(
-        self, bound: Bound, id: Id, attempt: int, values: Values, batch: Any, key: str
-    ) -> None:
+    __slots__ = ("key", "lock", "opened")
+
+    def __init__(self, bound: Bound, id: Id, attempt: int, values: Values, lock: KeyLock) -> None:
         super().__init__(bound, id, attempt, values)
-        self.batch = batch
-        self.key = key
+        self.key = lock.key
+        self.lock: KeyLock | None = lock
+        self.opened = False

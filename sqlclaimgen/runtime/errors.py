@@ -52,6 +52,10 @@ class WrongConnection(ClaimError):
     """This delivery is held by another connection, and only that one can settle it."""
 
 
+class ConnectionBusy(ClaimError):
+    """The connection holds a delivery of the advisory lock form, and holds one at a time."""
+
+
 class AlreadySettled(ClaimError):
     """The delivery has its outcome already."""
 
@@ -70,6 +74,24 @@ class SchemaMismatch(ClaimError):
     def __init__(self, text: str, *, table: str, statement: str, column: str | None = None) -> None:
         super().__init__(text, table=table, statement=statement)
         self.column = column
+
+
+class ServerUnfit(ClaimError):
+    """The server, or a pooler before it, is set up so that the table's form cannot keep its promise.
+    `setting` is what to change, as the server calls it."""
+
+    def __init__(self, text: str, *, table: str, setting: str) -> None:
+        super().__init__(text, table=table)
+        self.setting = setting
+
+
+class ClocksApart(ClaimError):
+    """This host's clock and the database's differ by more than a quarter of the lease. `seconds` is
+    by how much this host's is behind."""
+
+    def __init__(self, text: str, *, table: str, seconds: float) -> None:
+        super().__init__(text, table=table)
+        self.seconds = seconds
 
 
 class RowInvalid(ClaimError):

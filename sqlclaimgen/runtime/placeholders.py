@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlclaimgen.runtime.steps import Many
-
 # identifiers and strings are passed over, and so is `::`, which a user's `where` may hold
 _ANSI = re.compile(
     r"""(?P<skip>"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*|::)|:(?P<name>[^\W\d]\w*)|(?P<percent>%)"""
@@ -55,6 +53,9 @@ def replaced(sql: str, literal: Callable[[str], str], *, backslashes: bool = Fal
 
 def expanded(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """For PyMySQL: as pyformat, with one placeholder for each item of a `Many`."""
+    # the generator, which reads names alone, does without
+    from sqlclaimgen.runtime.steps import Many
+
     values: dict[str, Any] = {}
 
     def placeholder(name: str) -> str:

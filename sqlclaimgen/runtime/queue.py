@@ -29,7 +29,7 @@ class Column:
     field: str
     kind: str
     """The description's word for its type: `bigint`, `timestamp(6)`, `json`."""
-    python: type[Any] | None = None
+    python: Callable[..., Any] | None = None
     """The team's own type for what it holds."""
 
 

@@ -10,6 +10,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
+from sqlclaimgen.runtime.keys import KeyLock
+
 T = TypeVar("T")
 
 Values: TypeAlias = tuple[Any, ...]
@@ -77,8 +79,41 @@ class Close:
     """Close the connection: what it holds can no longer be told."""
 
 
+@dataclass(frozen=True, slots=True)
+class KeysInUse:
+    """List the keys of a database file that this process holds, a row each. For databases without
+    session locks, as are the next two."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class HoldKey:
+    """Hold a key in this process, over this connection. Brings a row when it was won; never waits."""
+
+    file: str
+    lock: KeyLock
+
+
+@dataclass(frozen=True, slots=True)
+class DropKey:
+    """Give a key back."""
+
+    lock: KeyLock
+
+
 Step: TypeAlias = (
-    Begin | Run | Commit | Rollback | Savepoint | ReleaseSavepoint | RollbackToSavepoint | Close
+    Begin
+    | Run
+    | Commit
+    | Rollback
+    | Savepoint
+    | ReleaseSavepoint
+    | RollbackToSavepoint
+    | Close
+    | KeysInUse
+    | HoldKey
+    | DropKey
 )
 
 
@@ -90,6 +125,8 @@ class Result:
     count: int = 0
     last_id: int | None = None
     """The id the database generated, where the statement cannot return it (MySQL)."""
+    described: Any = field(default=None, compare=False, repr=False)
+    """The columns of the rows in the driver's own words, where it has types for them."""
 
 
 Protocol: TypeAlias = Generator[Step, Result, T]

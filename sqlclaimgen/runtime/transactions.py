@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Generator
 
-from sqlclaimgen.runtime import batches
+from sqlclaimgen.runtime import batches, publishing
 from sqlclaimgen.runtime.batches import Batch
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.drivers.base import Session
@@ -19,8 +19,9 @@ _numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
-def transaction(conn: Connection) -> Iterator[None]:
-    """Commit when the block ends, roll back when it raises.
+def transaction(conn: Connection) -> Generator[None, None, None]:
+    """Commit when the block ends, roll back when it raises. A commit wakes this process's workers of
+    the tables that were enqueued to.
 
     Inside a transaction that is open already the block is a savepoint of it; inside the block of a row
     lock claim, of the claim's. Drivers' own blocks differ: sqlite3's `with conn` begins nothing, and
@@ -40,16 +41,20 @@ def transaction(conn: Connection) -> Iterator[None]:
             yield
         return
     session.begin("read committed")
+    publishing.begun(session)
     try:
         yield
     except BaseException:
+        publishing.undone(session)
         session.rollback()
         raise
     try:
         session.commit()
     except BaseException:
+        publishing.undone(session)
         session.rollback()
         raise
+    publishing.committed(session)
 
 
 def _name() -> str:
@@ -57,7 +62,7 @@ def _name() -> str:
 
 
 @contextlib.contextmanager
-def _savepoint(session: Session) -> Iterator[None]:
+def _savepoint(session: Session) -> Generator[None, None, None]:
     name = _name()
     session.run(f"SAVEPOINT {name}", {})
     try:
@@ -70,7 +75,7 @@ def _savepoint(session: Session) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _inside(session: Session, claim: Batch) -> Iterator[None]:
+def _inside(session: Session, claim: Batch) -> Generator[None, None, None]:
     try:
         drive(session, nesting.enter(claim, _name()), table=claim.table)
     except nesting.Gone as error:

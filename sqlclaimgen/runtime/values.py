@@ -9,7 +9,7 @@ import json
 import types
 import typing
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeVar, cast
@@ -28,7 +28,7 @@ def encode_json(value: object) -> str:
     )
 
 
-def decode_json(text: str, into: type[T]) -> T:
+def decode_json(text: str, into: Callable[..., T]) -> T:
     """`into` made from JSON text: a pydantic model by its own rules, a dataclass field by field with
     nested dataclasses, enums, dates and so on made from their hints, any other type by calling it.
     Raises ValueError, TypeError or KeyError when the text does not fit."""
@@ -62,9 +62,11 @@ def encode_as(value: object) -> Any:
     return value.value if isinstance(value, enum.Enum) else value
 
 
-def decode_as(value: Any, into: type[T]) -> T:
-    """`into` made from a plain value. Raises ValueError or TypeError when it does not fit."""
-    return value if isinstance(value, into) else cast("Any", into)(value)
+def decode_as(value: Any, into: Callable[..., T]) -> T:
+    """`into`, a class or a NewType, made from a plain value. Raises ValueError or TypeError when it
+    does not fit."""
+    fits = isinstance(into, type) and isinstance(value, into)
+    return cast("T", value) if fits else into(value)
 
 
 def _plain(value: Any) -> Any:

@@ -73,7 +73,8 @@ def context(table: Table, made: Sequence[Index], dead: Sequence[Index]) -> dict[
             oldest = oldest or _PRIMARY
         case DeadLetterGroup():
             redrives = table.has(Role.ORIGIN)
-            oldest = next((i.name for i in made if i.serves == "claim"), None)
+            named = (i.name for i in made if i.serves == "claim" or i.use == "order")
+            oldest = next(named, None)
         case None:
             redrives = table.has(Role.STATUS)
     return {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.statements.model import Index
     from sqlclaimgen.statements.names_in_sql import ColumnInSQL, NamesInSQL
 
-_COMMENTS = {
+COMMENTS = {
     Role.ATTEMPT: "Number of the next delivery, from 1; one more while a delivery is in work.",
     Role.LOCKED_UNTIL: "Lease: the row is held until then. NULL: free.",
     Role.RETRY_AFTER: "The row is not due before.",
@@ -26,6 +26,7 @@ _COMMENTS = {
     Role.STATUS: "Whether the row waits, is finished, or was given up.",
     Role.ORIGIN: "The group a dead letter came from.",
 }
+"""What is said of a column by its role: in the database, and on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,10 @@ def _definition(names: NamesInSQL, column: ColumnInSQL, *, dead: bool) -> Column
     dialect = names.dialect
     default = None
     if described.default is not None and not dead:
-        default = dialect.literal(described.default)
+        default = dialect.default(described.default, column.type)
     if described.default_now and not dead:
         default = dialect.now_default
-    comment = _COMMENTS.get(described.role) if described.role else None
+    comment = COMMENTS.get(described.role) if described.role else None
     return ColumnDefinition(
         name=column.name,
         type=column.type,

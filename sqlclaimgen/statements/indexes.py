@@ -25,15 +25,19 @@ def finished_by(table: Table) -> Role | None:
     return Role.PROCESSED_AT if table.has(Role.PROCESSED_AT) else None
 
 
-def claim_index(table: Table, dialect: Dialect, scope: str, where: str | None) -> Index:
-    """The index that yields the claim order of `scope` (`group` or `table`)."""
+def claim_index(
+    table: Table, dialect: Dialect, scope: str, where: str | None, alive: str | None = None
+) -> Index:
+    """The index that yields the claim order of `scope` (`group` or `table`). `where` tells unfinished
+    rows, `alive` those that are no dead letters of this table's own."""
     lead = _names(table, Role.GROUP) if scope == "group" else ()
     order = _names(table, Role.PRIORITY, Role.RETRY_AFTER, Role.ID)
     suffix = "claim" if scope == "group" or not table.has(Role.GROUP) else "claim_table"
     name = bounded(table.name, suffix, dialect)
     serves = suffix
     if dialect.partial_indexes:
-        return Index(name, (*lead, *order), serves, where=where)
+        narrow = _both(dialect, alive, where) if scope == "table" else where
+        return Index(name, (*lead, *order), serves, where=narrow)
     finished = finished_by(table)
     equal = _names(table, finished) if finished else ()
     if table.form is Form.LEASE:
@@ -75,14 +79,20 @@ def fifo_indexes(table: Table, dialect: Dialect, where: str | None) -> list[Inde
         )
     column = table.column(Role.GROUP)
     if column is not None and column.null:
-        name = bounded(table.name, "claim_ungrouped", dialect)
-        plain = claim_index(table, dialect, "group", where)
-        alone = plain.columns
-        if dialect.partial_indexes:
-            alone = plain.columns[1:]
-        missing = _both(dialect, f"{dialect.quote(group[0])} IS NULL", where)
-        made.append(Index(name, alone, "claim_ungrouped", where=missing))
+        made.append(ungrouped_index(table, dialect, where))
     return made
+
+
+def ungrouped_index(table: Table, dialect: Dialect, where: str | None) -> Index:
+    """The claim order of the rows that have no group. PostgreSQL takes `IS NULL` for no constant, and
+    would sort them all below the lock: an index of these rows alone has them in order."""
+    group = _names(table, Role.GROUP)
+    columns = claim_index(table, dialect, "group", where).columns
+    if dialect.partial_indexes:
+        columns = columns[1:]
+    missing = _both(dialect, f"{dialect.quote(group[0])} IS NULL", where)
+    name = bounded(table.name, "claim_ungrouped", dialect)
+    return Index(name, columns, "claim_ungrouped", where=missing)
 
 
 def _both(dialect: Dialect, one: str | None, other: str | None) -> str | None:
@@ -90,12 +100,19 @@ def _both(dialect: Dialect, one: str | None, other: str | None) -> str | None:
     return " AND ".join(c for c in (one, other) if c) if dialect.partial_indexes else None
 
 
-def indexes(table: Table, dialect: Dialect, where: str | None) -> tuple[Index, ...]:
+def indexes(
+    table: Table, dialect: Dialect, where: str | None, alive: str | None
+) -> tuple[Index, ...]:
     """Every index of the table but the primary key."""
     if table.fifo:
         made = fifo_indexes(table, dialect, where)
     else:
-        made = [claim_index(table, dialect, scope, where) for scope in table.claims]
+        made = [claim_index(table, dialect, scope, where, alive) for scope in table.claims]
+        group = table.column(Role.GROUP)
+        if group is not None and group.null and "group" in table.claims and dialect.partial_indexes:
+            made.append(ungrouped_index(table, dialect, where))
+    # an order by id alone is the primary key's
+    made = [index for index in made if index.where or index.columns != (table.id.name,)]
     if table.has(Role.DEDUPE_KEY):
         made.append(
             Index(

@@ -22,7 +22,7 @@ def wrapped(line: str) -> str:
     start = 0
     last: tuple[int, int] | None = None
     for match in _PIECES.finditer(line):
-        if match["whole"]:
+        if match["whole"] or not line[: match.start()].strip():
             continue
         # (where this line ends, where the next one begins)
         here = (match.end() - 1, match.end()) if match["comma"] else (match.start(), match.start() + 1)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.model import Column, DeadLetterGroup, DeadLetterTable, Role, Table
-from sqlclaimgen.statements import columns
+from sqlclaimgen.statements import columns, key_template
+from sqlclaimgen.statements.channels import channel
 from sqlclaimgen.statements.indexes import finished_by
 
 if TYPE_CHECKING:
@@ -70,9 +71,24 @@ class NamesInSQL:
         return columns.spelled(self.described, self.column_of(role), self.dialect)
 
     @property
+    def channel(self) -> str | None:
+        """The channel that an enqueue notifies, as a literal; None: it notifies none."""
+        if not (self.described.notify and self.dialect.notify):
+            return None
+        return self.dialect.literal(channel(self.described))
+
+    @property
     def where(self) -> str | None:
         """The description's extra condition, in parentheses."""
         return f"({self.described.where})" if self.described.where else None
+
+    def key(self, a: str = "") -> str:
+        """The advisory lock's key of a row."""
+        return key_template.key(self.described, self.dialect, a)
+
+    def lock(self, a: str = "") -> str:
+        """What is locked for the key of a row."""
+        return key_template.lock(self.described, self.dialect, a)
 
     @property
     def pending(self) -> str:

@@ -29,6 +29,15 @@ _FILES: dict[Form, tuple[str, ...]] = {
         "lease/release.sql",
     ),
     Form.ROW_LOCK: ("row_lock/claim.sql", "row_lock/holding.sql", "row_lock/present.sql"),
+    Form.ADVISORY_LOCK: (
+        "advisory/space.sql",
+        "advisory/claim.sql",
+        "advisory/take.sql",
+        "advisory/take_write.sql",
+        "advisory/present.sql",
+        "advisory/give_back.sql",
+        "advisory/unlock.sql",
+    ),
 }
 """The templates of each form, in the order in which its statements are run and listed. Which of them
 a database needs is said by its folder: one that it does not have is passed over."""
@@ -49,7 +58,9 @@ _EVERY_FORM = (
     "care/stats_dead.sql",
 )
 
-_CLAIMS = frozenset({"lease/claim.sql", "row_lock/claim.sql"})
+_CLAIMS = frozenset(
+    {"lease/claim.sql", "row_lock/claim.sql", "advisory/claim.sql", "advisory/take.sql"}
+)
 """The claims of rows in one claim order."""
 
 _SCOPED = _CLAIMS | frozenset({"fifo/claim.sql", "care/stats_priorities.sql", "care/stats.sql"})
@@ -59,12 +70,16 @@ _OF_SCOPE = {"group": " of one group", "ungrouped": " that have no group", "tabl
 
 
 _JOINS = "the caller's when one is open, else its own."
-_SETTLEMENT = {Form.ROW_LOCK: "the claim's: leaving the claim's block, or the worker, commits it."}
+_SETTLEMENT = {
+    Form.ROW_LOCK: "the claim's: leaving the claim's block, or the worker, commits it.",
+    Form.ADVISORY_LOCK: "the caller's when one is open, else its own; on the claim's connection, before the unlock.",
+}
 """Whose transaction a settlement is part of, where it is not the caller's or its own."""
 
 _NO_ROW = {
     Form.LEASE: " No row: the lease is lost.",
     Form.ROW_LOCK: " No row: the claim is lost.",
+    Form.ADVISORY_LOCK: " No row: the claim is lost.",
 }
 """What it means when a settlement finds no row."""
 
@@ -74,8 +89,10 @@ def plan(table: Table, dialect: Dialect) -> Plan:
     names = NamesInSQL(table, dialect)
     env = environment(*(f"sql/{folder}" for folder in dialect.folders))
     context = _context(table, dialect, names)
-    where = _unfinished(env, context)
-    made = indexes.indexes(table, dialect, where)
+    pieces: Any = env.get_template("pieces.sql").make_module(context)
+    where = str(pieces.unfinished()).strip() or None
+    alive = str(pieces.not_dead()).strip() if names.fate == "group" else None
+    made = indexes.indexes(table, dialect, where, alive)
     dead_made = care_indexes.of_dead_letters(table, dialect)
     context["dedupe_index"] = next((i.name for i in made if i.unique), "")
     context.update(care_indexes.context(table, made, dead_made))
@@ -127,11 +144,6 @@ def _spent(table: Table, names: NamesInSQL) -> str | None:
         name = f"c.{names.dialect.quote(group.name)}"
         condition += f" AND ({name} IS NULL OR {name} <> {names.dead_group})"
     return condition
-
-
-def _unfinished(env: jinja2.Environment, context: dict[str, Any]) -> str | None:
-    template = env.from_string('{% import "pieces.sql" as p with context %}{{ p.unfinished() | trim }}')
-    return template.render(context) or None
 
 
 def scopes(table: Table) -> tuple[str, ...]:
@@ -204,13 +216,16 @@ def _fifo(table: Table, made: tuple[Index, ...]) -> dict[str, Any]:
     }
 
 
-def _index(table: Table, scope: str, made: tuple[Index, ...]) -> Index:
+def _index(table: Table, scope: str, made: tuple[Index, ...]) -> str:
     """The index that a scope's claim relies on."""
     if table.fifo and scope != "ungrouped":
-        return next(index for index in made if index.use == "order")
-    grouped = "claim_ungrouped" if table.fifo else "claim"
-    wanted = "claim_table" if scope == "table" and table.has(Role.GROUP) else grouped
-    return next(index for index in made if index.serves == wanted)
+        return next(index.name for index in made if index.use == "order")
+    own = f"claim_{scope}" if table.has(Role.GROUP) else "claim"
+    for wanted in (own, "claim"):
+        for index in made:
+            if index.serves == wanted:
+                return index.name
+    return "the primary key"
 
 
 def _scoped(names: NamesInSQL, scope: str, made: tuple[Index, ...]) -> dict[str, Any]:
@@ -225,6 +240,6 @@ def _scoped(names: NamesInSQL, scope: str, made: tuple[Index, ...]) -> dict[str,
         "scope": scope,
         "name": "claim" + suffix(table, scope),
         "of_scope": _OF_SCOPE[scope],
-        "claim_index": index.name,
+        "claim_index": index,
         "lead": [names.dialect.quote(column.name) for column in columns_ if column is not None],
     }

@@ -26,6 +26,17 @@ DEAD_TABLE = Case(
 )
 """Dead letters in a table of their own; finished rows stay; keys that are queued once."""
 
+_NO_LEASE = DEAD_TABLE.body.replace('lease = "60s"', "").replace(
+    'locked_until = { role = "locked_until" }', ""
+)
+ROW_LOCK = DEAD_TABLE.with_(
+    name="row-lock", body=_NO_LEASE, dialects=("postgres", "mysql", "mariadb")
+)
+ADVISORY = DEAD_TABLE.with_(
+    name="advisory", body=f'advisory_lock = "jobs-{{id}}"\n{_NO_LEASE.lstrip()}'
+)
+"""The same in the other two forms."""
+
 OWN_IDS = Case(
     "own-ids",
     """
@@ -89,3 +100,23 @@ MARKED_ALONE = Case(
     """,
 )
 """A status and nothing that tells when."""
+
+FIFO = Case(
+    "fifo",
+    """
+    max_attempts = 2
+    dead_letter = { group = "escalated" }
+    claims = ["group", "table"]
+    [table.jobs.columns]
+    id = { role = "id", type = "bigint", generated = true }
+    queue = { role = "group", type = "text", fifo = true, null = true }
+    origin = { role = "origin" }
+    urgency = { role = "priority" }
+    due = { role = "retry_after" }
+    attempt = { role = "attempt" }
+    locked_until = { role = "locked_until" }
+    finished = { role = "processed_at" }
+    """,
+    claims={"group": "a"},
+)
+"""Groups in order, and rows that have none."""

@@ -20,9 +20,7 @@ def days(n: float) -> datetime:
 
 
 @on_cases(DEAD_TABLE)
-def test_deletes_what_finished_long_ago(
-    stand: Stand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deletes_what_finished_long_ago(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(care, "PAGE", 3)
     monkeypatch.setattr("sqlclaimgen.runtime.care.PAGE", 3)
     old = [{"queue": "a", "finished": days(8 + n), "payload": {}} for n in range(8)]
@@ -38,9 +36,7 @@ def test_deletes_what_finished_long_ago(
 
 
 @on_cases(MARKED)
-def test_dead_letters_stay_and_hide_nothing(
-    stand: Stand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dead_letters_stay_and_hide_nothing(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     """LR-04: a full page of old rows that must stay does not end the purge."""
     monkeypatch.setattr("sqlclaimgen.runtime.care.PAGE", 2)
     dead = [{"state": "dead", "finished": days(30)}] * 5
@@ -54,22 +50,23 @@ def test_dead_letters_stay_and_hide_nothing(
 def test_passes_over_locked_rows(stand: Stand) -> None:
     if stand.dialect == "sqlite":
         pytest.skip("SQLite has no row locks")
-    stand.fill([{"queue": "a", "finished": days(30), "payload": {}}] * 4)
+    old = {"queue": "a", "finished": days(30), "payload": {}}
+    stand.fill([old] * 4 + [{**old, "finished": None}])
     holder, connection = stand.connect(), stand.connect()
-    first = stand.rows()[0]["id"]
-    cursor = holder.cursor()
-    cursor.execute("SELECT id FROM jobs WHERE id = %s FOR UPDATE", (first,))
-    cursor.fetchall()
+    held = [stand.rows()[0]["id"], stand.rows()[-1]["id"]]
+    for id in held:
+        cursor = holder.cursor()
+        cursor.execute("SELECT id FROM jobs WHERE id = %s FOR UPDATE", (id,))
+        cursor.fetchall()
     assert stand.at(NOW).purge(connection, older_than=timedelta(days=7)) == 3
     holder.rollback()
-    assert [row["id"] for row in stand.rows()] == [first]
+    assert [row["id"] for row in stand.rows()] == held
 
 
 @on_cases(DEAD_TABLE, MARKED)
 def test_reads_its_index(stand: Stand) -> None:
     index = next(index for index in stand.plan.indexes if index.serves.startswith("purge"))
-    name = "purge_lock" if "purge_lock" in stand.sql else "purge"
-    sql = stand.sql[name].replace(":limit", "10")
+    sql = stand.sql["purge"].replace(":limit", "10")
     moment = {"sqlite": "1", "postgres": "now()"}.get(stand.dialect, "UTC_TIMESTAMP(6)")
     row: dict[str, Any] = {"finished": days(30)} | (
         {"state": "done"} if stand.case is MARKED else {"queue": "a", "payload": {}}

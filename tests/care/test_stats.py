@@ -12,7 +12,7 @@ import pytest
 from sqlclaimgen.runtime import Count
 from sqlclaimgen.runtime.driving import session_of
 from sqlclaimgen.runtime.protocols import stats as counting
-from tests.care.cases import DEAD_GROUP, DEAD_TABLE, MARKED, MARKED_ALONE
+from tests.care.cases import ADVISORY, DEAD_GROUP, DEAD_TABLE, FIFO, MARKED, MARKED_ALONE, ROW_LOCK
 from tests.conformance.harness import Case, Stand, on_cases
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
@@ -22,10 +22,11 @@ PLAIN = Case(
     """
     [table.jobs.columns]
     id = { role = "id", type = "bigint", generated = true }
+    payload = { role = "payload", type = "text" }
     """,
     dialects=("postgres", "mysql", "mariadb"),
 )
-"""Nothing but an id: the row lock form."""
+"""An id and a payload: the row lock form."""
 
 WHERE = DEAD_TABLE.with_(
     name="where", body='where = "payload IS NOT NULL"\n' + DEAD_TABLE.body.lstrip("\n")
@@ -39,7 +40,7 @@ def minutes(n: float) -> datetime:
 def grouped_rows() -> list[dict[str, Any]]:
     """Three due rows of group a, one in work, one whose lease ran out, two delayed, one finished."""
     plain = {"queue": "a", "urgency": 0, "due": minutes(-1), "locked_until": None}
-    rows = [
+    return [
         {**plain, "urgency": 5, "due": minutes(-9)},
         plain,
         {**plain, "locked_until": minutes(1), "due": minutes(-30)},
@@ -48,7 +49,6 @@ def grouped_rows() -> list[dict[str, Any]]:
         {**plain, "urgency": 7, "due": minutes(60)},
         {**plain, "queue": "b", "due": minutes(-40)},
     ]
-    return rows
 
 
 @on_cases(DEAD_TABLE, WHERE)
@@ -85,6 +85,24 @@ def test_the_dead_group_is_counted_apart(stand: Stand) -> None:
     assert module.stats(connection, group="escalated").due == Count(3)
 
 
+@on_cases(FIFO)
+def test_counts_groups_in_order_and_rows_without_one(stand: Stand) -> None:
+    rows = [{**row, "origin": None, "finished": None} for row in grouped_rows()]
+    rows += [{**row, "queue": None} for row in rows[:4]]
+    rows += [{**rows[0], "queue": "escalated", "origin": "a"}, {**rows[0], "finished": NOW}]
+    stand.fill(rows)
+    module = stand.at(NOW)
+    connection = stand.connect()
+    group = module.stats(connection, group="a")
+    assert (group.due, group.delayed, group.in_work) == (Count(3), Count(2), Count(1))
+    assert (group.oldest_age, group.dead) == (20 * 60, Count(1))
+    alone = module.stats_ungrouped(connection)
+    assert (alone.due, alone.delayed, alone.in_work) == (Count(3), Count(0), Count(1))
+    table = module.stats_table(connection)
+    assert (table.due, table.delayed, table.in_work) == (Count(7), Count(2), Count(2))
+    assert table.oldest_age == 40 * 60
+
+
 @on_cases(MARKED, MARKED_ALONE)
 def test_marks_are_counted(stand: Stand) -> None:
     values = (0, 0, 1, 2, 2, 2)
@@ -99,7 +117,7 @@ def test_marks_are_counted(stand: Stand) -> None:
 
 @on_cases(PLAIN)
 def test_a_table_that_can_tell_little(stand: Stand) -> None:
-    stand.enqueue([{}] * 3)
+    stand.enqueue([{"payload": "x"}] * 3)
     found = stand.module.stats(stand.connect())
     assert found.due == Count(3)
     assert (found.delayed, found.in_work, found.dead, found.oldest_due) == (None, None, None, None)
@@ -123,7 +141,17 @@ def test_counting_stops(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.delayed, str(found.delayed)) == (Count(5), "5")
 
 
-@on_cases(DEAD_TABLE, DEAD_GROUP, MARKED)
+@on_cases(ROW_LOCK, ADVISORY)
+def test_forms_that_write_nothing_into_a_row_in_work(stand: Stand) -> None:
+    rows = [{**row, "finished": None, "payload": {}} for row in grouped_rows()]
+    for row in rows:
+        del row["locked_until"]
+    stand.fill(rows)
+    found = stand.at(NOW).stats(stand.connect(), group="a")
+    assert (found.due, found.delayed, found.in_work) == (Count(4), Count(2), None)
+
+
+@on_cases(DEAD_TABLE, DEAD_GROUP, MARKED, FIFO, ROW_LOCK)
 def test_reads_through_indexes_and_stops_at_the_cap(
     stand: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,11 +167,16 @@ def test_reads_through_indexes_and_stops_at_the_cap(
     else:
         module.stats(connection, group="a")
         module.stats_table(connection)
+    if stand.case is FIFO:
+        module.stats_ungrouped(connection)
     assert {name for name, _, _ in ran} == {n for n in stand.sql if n.startswith("stats_")}
     for name, sql, parameters in ran:
         plan = list(_plan(stand, connection, sql, parameters))
         assert plan, f"{name}: no plan was read"
         assert not [line for line in plan if line], f"{name}: {plan}"
+        # of rows without a group in a FIFO table two indexes serve, and MySQL may sort
+        if stand.dialect in ("mysql", "mariadb") and not name.endswith("ungrouped"):
+            assert _rows_read(connection, sql, parameters) < 350, name
 
 
 def _backlog(stand: Stand, count: int) -> list[dict[str, Any]]:
@@ -151,7 +184,7 @@ def _backlog(stand: Stand, count: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for n in range(count):
         row: dict[str, Any] = {
-            "queue": "ab"[n % 2],
+            "queue": ("a", "b", None if stand.case is FIFO else "c")[n // 3 % 3],
             "urgency": n % 3,
             "due": minutes(-1 if n % 10 == 0 else 60),
             "locked_until": minutes(1) if n % 200 == 0 else None,
@@ -200,11 +233,20 @@ def _plan(stand: Stand, connection: Any, sql: str, parameters: Any) -> Iterator[
             yield from _innodb_accesses(json.loads(result.rows[0][0]))
 
 
+def _rows_read(connection: Any, sql: str, parameters: Any) -> int:
+    """How many rows and index entries InnoDB handed to the server."""
+    session = session_of(connection, table="jobs")
+    session.run("FLUSH STATUS", {})
+    session.run(sql, parameters)
+    counted = session.run("SHOW SESSION STATUS LIKE 'Handler_read%'", {}).rows
+    return sum(int(row[1]) for row in counted)
+
+
 def _postgres_accesses(node: dict[str, Any]) -> Iterator[str]:
     if "Relation Name" in node and not node["Relation Name"].endswith("_dead"):
         rows = node["Actual Rows"] * node["Actual Loops"]
         rows += node.get("Rows Removed by Filter", 0) * node["Actual Loops"]
-        bad = node["Node Type"] in ("Seq Scan", "Bitmap Heap Scan") or rows > 250
+        bad = node["Node Type"] == "Seq Scan" or rows > 250
         yield json.dumps(node) if bad else ""
     elif "Relation Name" in node:
         yield ""

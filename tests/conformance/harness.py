@@ -156,6 +156,14 @@ class Stand:
         connection = self.connect()
         cursor = connection.cursor()
         cursor.executemany(sql, values)
+        if self.dialect == "postgres" and self.table.id.generated:
+            # explicit ids do not move the sequence, which every other database does by itself
+            id = quote(self.table.id.name)
+            top = f"(SELECT MAX({id}) FROM {self._table(self.table)})"
+            cursor.execute(
+                f"SELECT setval(pg_get_serial_sequence(%s, %s), {_escaped(top)})",
+                [self._table(self.table), self.table.id.name],
+            )
         connection.commit()
         connection.close()
 
@@ -169,9 +177,9 @@ class Stand:
         connection.close()
         return list(ids)
 
-    def rows(self, *, dead: bool = False) -> list[dict[str, Any]]:
+    def rows(self, *, dead: bool = False, above: int | None = None) -> list[dict[str, Any]]:
         """The table, read over another connection: fields to decoded values, by id. `dead`: the
-        dead-letter table, with `reason`, `error` and `time`."""
+        dead-letter table, with `reason`, `error` and `time`. `above`: only ids above this one."""
         quote = self.plan.dialect.quote
         names = [(column.field, quote(column.name)) for column in self.table.columns]
         kinds = {column.field: columns.kind(column) for column in self.table.columns}
@@ -186,7 +194,9 @@ class Stand:
                     names.append((extra, quote(name)))
                     kinds[extra] = "timestamp(6)" if extra == "time" else "text"
         listed = ", ".join(name for _, name in names)
-        found = self.database.execute(f"SELECT {listed} FROM {table} ORDER BY {quote(self.table.id.name)}")
+        id = quote(self.table.id.name)
+        where = "" if above is None else f" WHERE {id} > {above}"
+        found = self.database.execute(f"SELECT {listed} FROM {table}{where} ORDER BY {id}")
         return [
             {
                 field: self.codec.decode(kinds[field], value)
@@ -208,7 +218,7 @@ class Stand:
     @property
     def unfinished(self) -> int:
         """How many rows are not finished."""
-        where = self.plan.indexes[0].where if self.plan.dialect.partial_indexes else None
+        where = next((index.where for index in self.plan.indexes), None)
         if where is None and self.table.keeps_finished:
             by = next(c for c in self.table.columns if c.role in ("status", "processed_at"))
             name = self.plan.dialect.quote(by.name)

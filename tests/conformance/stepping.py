@@ -53,6 +53,10 @@ class Stepper:
             error.__cause__ = caught
         self._advance(lambda: self._protocol.throw(error))
 
+    def skip(self) -> None:
+        """Let the protocol believe that the next step was carried out; nothing is sent."""
+        self._advance(lambda: self._protocol.send(Result(count=1)))
+
     def swallow(self) -> None:
         """Carry out the next step and lose its answer: the protocol hears that the connection is gone."""
         step = self.next

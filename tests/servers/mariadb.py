@@ -89,6 +89,8 @@ class MariaDBServer(InnoDBServer[MariaDBDatabase]):
             f"--datadir={folder}/data",
             f"--socket={folder}/socket",
             f"--pid-file={folder}/pid",
+            # a server that starts removes the temporary tables of every other one in the same place
+            f"--tmpdir={folder}",
             *self.options(),
         )
 

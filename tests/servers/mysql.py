@@ -78,6 +78,8 @@ class MySQLServer(InnoDBServer[MySQLDatabase]):
             *self._common(folder),
             f"--socket={folder}/socket",
             f"--pid-file={folder}/pid",
+            # a server that starts removes the temporary tables of every other one in the same place
+            f"--tmpdir={folder}",
             *self.options(),
         )
 

@@ -23,11 +23,6 @@ class NotServed:
 
 NOT_SERVED: tuple[NotServed, ...] = (
     NotServed(
-        ("notify",),
-        lambda table: table.notify,
-        "Leave it out: workers poll, once a second unless set.",
-    ),
-    NotServed(
         ("commit_order",),
         lambda table: table.commit_order,
         "Leave it out: rows are claimed in order of priority, time and id.",

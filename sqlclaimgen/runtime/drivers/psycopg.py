@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
 from psycopg import errors
-from psycopg import sql as composing
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
@@ -64,18 +63,9 @@ def shut(connection: Any) -> None:
         line.shutdown(socket.SHUT_RDWR)
 
 
-def notifications(connection: Any, channel: str, probe: float) -> Iterator[None]:
-    """Yield once after LISTEN, then once for each burst of notifications on `channel`. After `probe`
-    seconds of silence the server is asked whether it is there. Raises psycopg's errors."""
-    connection.autocommit = True
-    connection.execute(composing.SQL("LISTEN {}").format(composing.Identifier(channel)))
-    yield  # what was committed before the LISTEN announced itself to nobody
-    while True:
-        heard = list(connection.notifies(timeout=probe, stop_after=1))
-        if heard:
-            yield
-        else:
-            connection.execute("SELECT 1")
+def notified(connection: Any, seconds: float) -> bool:
+    """Wait for notifications, at most so long: whether any came. Raises psycopg's errors."""
+    return len(list(connection.notifies(timeout=seconds, stop_after=1))) > 0
 
 
 class PsycopgSession(Session):
@@ -105,8 +95,9 @@ class PsycopgSession(Session):
         # not connection.cursor(): the caller's row_factory and cursor_factory are theirs
         with psycopg.Cursor(self.connection, row_factory=tuple_row) as cursor:
             cursor.execute(pyformat(sql), parameters)
-            rows = cursor.fetchall() if cursor.description is not None else ()
-            return Result(rows, cursor.rowcount)
+            described = cursor.description
+            rows = cursor.fetchall() if described is not None else ()
+            return Result(rows, cursor.rowcount, described=described)
 
     def close(self) -> None:
         self.connection.close()

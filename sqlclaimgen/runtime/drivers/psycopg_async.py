@@ -26,6 +26,11 @@ from sqlclaimgen.runtime.steps import (
 )
 
 
+async def notified(connection: Any, seconds: float) -> bool:
+    """Wait for notifications, at most so long: whether any came. Raises psycopg's errors."""
+    return len([one async for one in connection.notifies(timeout=seconds, stop_after=1)]) > 0
+
+
 class AsyncPsycopgSession:
     """A psycopg AsyncConnection of the worker's own."""
 
@@ -73,8 +78,9 @@ class AsyncPsycopgSession:
     async def _run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
         async with psycopg.AsyncCursor(self.connection, row_factory=tuple_row) as cursor:
             await cursor.execute(pyformat(sql), parameters)
-            rows = await cursor.fetchall() if cursor.description is not None else ()
-            return Result(rows, cursor.rowcount)
+            described = cursor.description
+            rows = await cursor.fetchall() if described is not None else ()
+            return Result(rows, cursor.rowcount, described=described)
 
     def fault(self, error: BaseException) -> FaultKind | None:
         """What one of psycopg's errors means."""

@@ -47,6 +47,17 @@ class PyMySQLSession(Session):
 
     @property
     def in_transaction(self) -> bool:
+        if not self._told_in_transaction and not self.connection.get_autocommit():
+            # PyMySQL reads the server's status from an OK, and not from what ends a list of rows:
+            # after a SELECT or an INSERT .. RETURNING it has to be asked for
+            try:
+                self.connection.ping(reconnect=False)
+            except (pymysql.Error, OSError):
+                return False
+        return self._told_in_transaction
+
+    @property
+    def _told_in_transaction(self) -> bool:
         return bool(self.connection.server_status & SERVER_STATUS.SERVER_STATUS_IN_TRANS)
 
     @property
@@ -65,7 +76,7 @@ class PyMySQLSession(Session):
             cursor.execute(text, values)
             described: Any = cursor.description
             rows = cursor.fetchall() if described is not None else ()
-            return Result(rows, cursor.rowcount, cursor.lastrowid)
+            return Result(rows, cursor.rowcount, cursor.lastrowid, described)
 
     def close(self) -> None:
         try:

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.errors import FaultKind
-from sqlclaimgen.runtime.steps import Result
+from sqlclaimgen.runtime.keys import PROCESS, space_of
+from sqlclaimgen.runtime.steps import DropKey, HoldKey, KeysInUse, Result, Step
 
 
 class SQLiteSession(Session):
@@ -41,6 +42,19 @@ class SQLiteSession(Session):
             return Result(rows, max(cursor.rowcount, 0), cursor.lastrowid)
         finally:
             cursor.close()
+
+    def execute(self, step: Step) -> Result:
+        match step:
+            case KeysInUse(file):
+                return Result([(key,) for key in PROCESS.in_use(space_of(file, self.connection))])
+            case HoldKey(file, lock):
+                won = PROCESS.hold(space_of(file, self.connection), lock, self)
+                return Result([(lock.key,)] if won else [])
+            case DropKey(lock):
+                PROCESS.drop(lock)
+                return Result()
+            case _:
+                return super().execute(step)
 
     def close(self) -> None:
         self.connection.close()

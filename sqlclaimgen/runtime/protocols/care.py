@@ -167,10 +167,4 @@ def purge(bound: Bound, before: datetime, limit: int) -> Protocol[int]:
 
 def _purge(bound: Bound, before: datetime, limit: int) -> Protocol[int]:
     parameters = {"before": bound.codec.time(before), "limit": limit}
-    if not bound.has("purge_lock"):
-        return (yield from bound.run("purge", parameters)).count
-    found = yield from bound.run("purge_lock", parameters)
-    if not found.rows:
-        return 0
-    ids = _named(bound, [row[0] for row in found.rows])
-    return (yield from bound.run("purge", ids)).count
+    return (yield from bound.run("purge", parameters)).count

@@ -45,6 +45,8 @@ class Found:
     turn: Turn | None = None
     more: bool = False
     """Whether groups were left that nothing was asked of."""
+    raced: bool = False
+    """Whether others were faster at every group that was guarded."""
 
 
 def keeps_order(bound: Bound, scope: Scope) -> bool:
@@ -77,7 +79,9 @@ class Guards:
         self._doubtful = list(groups) if outlives else []
         result = yield from bound.run("guard", {**bound.codec.groups(groups), "limit": limit})
         told = {int(row[0]) - 1: row[1:] for row in result.rows}
-        granted = [groups[place] for place in sorted(told) if all(said == 1 for said in told[place])]
+        granted = [
+            groups[place] for place in sorted(told) if all(said == 1 for said in told[place])
+        ]
         self._doubtful = [groups[place] for place in told if groups[place] not in granted]
         if outlives:
             self._held += granted
@@ -108,16 +112,20 @@ class Guards:
             yield Close()
 
     def released_after(self, body: Protocol[T]) -> Protocol[T]:
-        """`body`, a transaction, and the release after it, however it ends."""
+        """`body`, which ends its transaction, and the release after it, however it ends."""
+        value = yield from self.released_on_error(body)
+        yield from self.release()
+        return value
+
+    def released_on_error(self, body: Protocol[T]) -> Protocol[T]:
+        """`body`, and the release when it fails, which ends its transaction too."""
         try:
-            value = yield from body
+            return (yield from body)
         except GeneratorExit:
             raise
         except BaseException:
             yield from self.release()
             raise
-        yield from self.release()
-        return value
 
 
 def heads(
@@ -127,9 +135,13 @@ def heads(
     parameters: dict[str, Any],
     guards: Guards,
     alone: Callable[[int], Protocol[list[Claimed]]],
+    *,
+    again: bool = True,
 ) -> Protocol[Found]:
     """The head of one group, or the heads of up to `limit` groups that are free. `alone` claims rows
-    that have no group."""
+    that have no group. `again`: look further in the same transaction when others were faster at every
+    group that was guarded; a transaction that stays open should not keep guards of groups it has no
+    row of."""
     if scope.group is not None:
         rows: list[Claimed] = []
         if (yield from guards.take([parameters["group"]], 1)):
@@ -138,11 +150,11 @@ def heads(
         return Found(rows, 1)
     turn: Turn = scope.resume or Turn()
     if not bound.has("claim_ungrouped"):
-        return (yield from _round(bound, limit, parameters, guards, turn))
+        return (yield from _round(bound, limit, parameters, guards, turn, again))
     first = (yield from alone(limit)) if turn.alone_first else []
     if len(first) == limit:
         return Found(first, limit, _turned(turn, alone_first=False), more=True)
-    found = yield from _round(bound, limit - len(first), parameters, guards, turn)
+    found = yield from _round(bound, limit - len(first), parameters, guards, turn, again)
     found.limit, found.rows = limit, [*first, *found.rows]
     if not turn.alone_first and len(found.rows) < limit:
         found.rows += yield from alone(limit - len(found.rows))
@@ -155,11 +167,12 @@ def _turned(turn: Turn, *, alone_first: bool) -> Turn:
 
 
 def _round(
-    bound: Bound, limit: int, parameters: dict[str, Any], guards: Guards, turn: Turn
+    bound: Bound, limit: int, parameters: dict[str, Any], guards: Guards, turn: Turn, again: bool
 ) -> Protocol[Found]:
     circle = _Circle(bound, parameters, turn)
     window = max(8, 4 * limit)
     rows: list[Claimed] = []
+    raced = False
     while not rows and circle.going:
         groups: list[Any] = []
         while len(groups) < limit and circle.going:
@@ -173,7 +186,10 @@ def _round(
             circle.stop_at(groups[-1])
         result = yield from bound.run("claim_table", {**parameters, **bound.codec.groups(groups)})
         rows = _in_order(bound, claimed(bound, result.rows), groups)
-    return Found(rows, limit, circle.turn, more=not circle.over)
+        raced = not rows
+        if not again:
+            break
+    return Found(rows, limit, circle.turn, not circle.over, raced)
 
 
 def _in_order(bound: Bound, rows: list[Claimed], groups: Sequence[Any]) -> list[Claimed]:

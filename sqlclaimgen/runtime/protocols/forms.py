@@ -9,7 +9,7 @@ from sqlclaimgen.runtime import steps
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.errors import UnsupportedServer
 from sqlclaimgen.runtime.outcomes import AnyOutcome
-from sqlclaimgen.runtime.protocols import lease, row_lock
+from sqlclaimgen.runtime.protocols import advisory, lease, row_lock
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.queue import Bound, Queue
@@ -42,7 +42,11 @@ class FormProtocols(Protocol):
         ...
 
 
-_FORMS: dict[str, FormProtocols] = {"lease": lease, "row_lock": row_lock}
+_FORMS: dict[str, FormProtocols] = {
+    "lease": lease,
+    "row_lock": row_lock,
+    "advisory_lock": advisory,
+}
 
 
 def form_of(queue: Queue[Any, Any, Any, Any]) -> FormProtocols:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sqlclaimgen.runtime import steps
@@ -9,21 +10,32 @@ from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.protocols.windows import Window
 from sqlclaimgen.runtime.queue import Bound
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a worker remembers from claim to claim."""
+
+    window: Window = field(default_factory=Window)
+    """How many candidates a row lock claim reads."""
+    deliveries: list[Delivery[Any, Any]] = field(default_factory=list[Delivery[Any, Any]])
+    """What its other connections hold: their keys need not be tried."""
 
 
 class HeldForm(Protocol):
     """The row lock and the advisory form, as a worker sees them."""
 
-    def claim(self, bound: Bound, scope: Scope, limit: int) -> steps.Protocol[Taken]:
+    def claim_one(self, bound: Bound, scope: Scope, memory: Memory) -> steps.Protocol[Taken]:
         """Take one due row, and hold it."""
         ...
 
-    def opened(self, delivery: Delivery[Any, Any]) -> steps.Protocol[None]:
+    def opened(self, delivery: Any) -> steps.Protocol[None]:
         """Make the connection ready for a transactional handler: its transaction open."""
         ...
 
-    def undone(self, delivery: Delivery[Any, Any]) -> steps.Protocol[None]:
+    def undone(self, delivery: Any) -> steps.Protocol[None]:
         """Undo what a transactional handler wrote; the row stays held."""
         ...
 
@@ -31,10 +43,10 @@ class HeldForm(Protocol):
         """Whether a transactional handler's writes commit with this outcome."""
         ...
 
-    def finish(self, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> steps.Protocol[None]:
+    def finish(self, delivery: Any, outcome: AnyOutcome) -> steps.Protocol[None]:
         """Settle, commit, and let go of the row. Raises ClaimLost when it was lost."""
         ...
 
-    def abandon(self, delivery: Delivery[Any, Any]) -> steps.Protocol[None]:
+    def abandon(self, delivery: Any) -> steps.Protocol[None]:
         """Let go of the row unsettled; with its attempt where its handler never started."""
         ...

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlclaimgen.runtime.protocols import advisory, row_lock
 from sqlclaimgen.runtime.protocols.held import HeldForm
 from sqlclaimgen.runtime.queue import Queue
 
-_FORMS: dict[str, HeldForm] = {}
+_FORMS: dict[str, HeldForm] = {"row_lock": row_lock, "advisory_lock": advisory}
 
 
 def held_form_of(queue: Queue[Any, Any, Any, Any]) -> HeldForm | None:

@@ -12,21 +12,27 @@ from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
 
 
+def parameters(bound: Bound, scope: Scope, now: datetime) -> dict[str, Any]:
+    """What every statement of a claim is given."""
+    given: dict[str, Any] = {"now": bound.codec.time(now)}
+    if scope.group is not None and bound.queue.group is not None:
+        given["group"] = bound.codec.encode(bound.queue.group.kind, scope.group)
+    return given
+
+
 def due(
     bound: Bound, scope: Scope, limit: int, now: datetime, window: Window
 ) -> Protocol[list[Claimed]]:
     """Lock up to `limit` due rows of a scope."""
-    parameters: dict[str, Any] = {"now": bound.codec.time(now)}
-    if scope.group is not None and bound.queue.group is not None:
-        parameters["group"] = bound.codec.encode(bound.queue.group.kind, scope.group)
+    given = parameters(bound, scope, now)
     if not bound.has("due_priorities" + scope.suffix):
-        found, _ = yield from _some(bound, scope, limit, parameters, window)
+        found, _ = yield from _some(bound, scope, limit, given, window)
         return found
     # delayed rows of a better priority are stepped over, not walked
-    listed = yield from bound.run("due_priorities" + scope.suffix, parameters)
+    listed = yield from bound.run("due_priorities" + scope.suffix, given)
     taken: list[Claimed] = []
     for row in listed.rows:
-        here = {**parameters, "priority": row[0]}
+        here = {**given, "priority": row[0]}
         found, more = yield from _some(bound, scope, limit - len(taken), here, window)
         taken += found
         # what is left of this priority goes before the next one, so the claim ends here

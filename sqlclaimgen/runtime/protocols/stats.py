@@ -73,14 +73,18 @@ def stats(bound: Bound, scope: Scope) -> Protocol[Stats]:
     group = bound.queue.group
     if scope.group is not None and group is not None:
         parameters["group"] = bound.codec.encode(group.kind, scope.group)
+    delayed, leased = "stats_delayed" + scope.suffix, "stats_leased" + scope.suffix
+    # a look that stopped leaves open what no other statement counts
+    covers = {"due"}
+    covers |= set() if bound.has(delayed) else {"delayed"}
+    covers |= set() if bound.has(leased) else {"in_work"}
     for more in (yield from _priorities(bound, scope, parameters)):
-        yield from _look(bound, "stats_due" + scope.suffix, {**parameters, **more}, tally)
-        name = "stats_delayed" + scope.suffix
-        if bound.has(name):
-            result = yield from bound.run(name, {**parameters, **more})
+        yield from _look(bound, "stats_due" + scope.suffix, {**parameters, **more}, tally, covers)
+        if bound.has(delayed):
+            result = yield from bound.run(delayed, {**parameters, **more})
             tally.delayed += int(result.rows[0][0])
-    if bound.has("stats_leased" + scope.suffix):
-        yield from _look(bound, "stats_leased" + scope.suffix, parameters, tally)
+    if bound.has(leased):
+        yield from _look(bound, leased, parameters, tally, {"due", "in_work"})
     if bound.has("stats_dead"):
         result = yield from bound.run("stats_dead", parameters)
         tally.dead = int(result.rows[0][0])
@@ -105,7 +109,11 @@ def _priorities(
 
 
 def _look(
-    bound: Bound, statement: str, parameters: dict[str, Any], tally: _Tally
+    bound: Bound,
+    statement: str,
+    parameters: dict[str, Any],
+    tally: _Tally,
+    covers: set[str],
 ) -> Protocol[None]:
     result = yield from bound.run(statement, parameters)
     due, delayed, in_work, oldest, looked = result.rows[0]
@@ -116,4 +124,4 @@ def _look(
         kind = bound.queue.retry_after.kind if bound.queue.retry_after else "timestamp(6)"
         tally.oldest.append(bound.codec.decode(kind, oldest))
     if int(looked) > CAP:
-        tally.more |= {"due", "delayed", "in_work"}
+        tally.more |= covers

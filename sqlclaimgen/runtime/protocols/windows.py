@@ -21,6 +21,18 @@ def wider(window: int) -> int:
     return min(window * 4, MOST)
 
 
+def of_keys(*, free: bool) -> int:
+    """The window of an advisory claim. `free`: its rows have free keys already, and all of them are
+    read; else they are tried one after another, and reading ends with the first that is won."""
+    return 20 if free else 1000
+
+
+def of_more_keys(window: int) -> int:
+    """The next window after one whose keys were all in use. Any number of rows can share a key, so it
+    has no end."""
+    return window * 4
+
+
 class Window:
     """The window of row lock claims, kept from claim to claim: rivals hold rows while their handlers
     run, so no fixed width is right. It widens when a claim comes back short and narrows slowly."""

@@ -47,7 +47,7 @@ class Core:
         self._stop: asyncio.Event | None = None
         self._main: asyncio.Task[bool] | None = None
         self._asked = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may come while its thread is inside
         self.ended: Future[None] = Future()
         """Done when the run has ended; raises what ended it."""
 

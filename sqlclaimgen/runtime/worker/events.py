@@ -38,6 +38,10 @@ class EventKind(StrEnum):
     """Nothing was due; the worker waited, `seconds` long."""
     DISCONNECTED = "disconnected"
     """A connection was lost or could not be opened; `error` says why. It is tried again."""
+    WARNED = "warned"
+    """A look at the server found something that will do harm; `error` says what, and the way out."""
+    UNSETTLED = "unsettled"
+    """The database refuses an outcome again and again; `error` says why. The lease gives the row back."""
     STOPPED = "stopped"
     """The worker has stopped."""
 
@@ -65,8 +69,10 @@ _LEVELS = {
     EventKind.LOST: logging.WARNING,
     EventKind.OVERDUE: logging.WARNING,
     EventKind.UNKNOWN: logging.ERROR,
+    EventKind.UNSETTLED: logging.ERROR,
     EventKind.DISCONNECTED: logging.WARNING,
     EventKind.EXHAUSTED: logging.WARNING,
+    EventKind.WARNED: logging.WARNING,
     EventKind.STOPPED: logging.INFO,
 }
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from sqlclaimgen.runtime.errors import ClocksApart
 from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.worker.checks.clocks import Watch
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.work import InWork
@@ -22,71 +23,71 @@ class Extender:
         report: Reporter,
         seconds: float,
         items: Callable[[], Iterable[InWork]],
+        stop: asyncio.Event | None = None,
     ) -> None:
         self._line = line
         self._report = report
         self._half = seconds / 2
         self._tick = max(min(seconds / 10, 1.0), 0.02)
         self._items = items
-        self._never = asyncio.Event()
+        self._stop = stop
+        """Set when the clocks are too far apart; None: nobody compares them."""
+        self._clocks = Watch(report)
+        self.apart: ClocksApart | None = None
+        """Why the worker had to stop claiming."""
 
     async def run(self) -> None:
         """Extend until cancelled."""
         while True:
             await asyncio.sleep(self._tick)
-            self.tell()
+            self._tell()
             now = time.monotonic()
-            due = [
-                item
-                for item in self._items()
-                if item.extend_at <= now and not (item.delivery.lost or item.delivery.settled)
-            ]
+            due = [item for item in self._items() if item.is_live() and item.extend_at <= now]
             if due:
                 await self._extend(due)
 
     async def _extend(self, due: list[InWork]) -> None:
         at = time.monotonic() + self._half
+        before = [item.delivery.token for item in due]
         try:
             await self._line.drive(lambda bound: lease.extend(bound, [i.delivery for i in due]))
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
             # a failed extension is tried again: leases outlive connections
-            self.tell()
-            await self._line.pause(error, self._never)
+            self._tell()
+            await self._line.pause(error)
             return
         kept = 0
-        for item in due:
-            if item.delivery.lost or item.delivery.settled:
-                continue
-            if item.delivery.token > item.delivery.bound.now():
-                kept += 1
-            if not _skipped(item):
+        for item, token in zip(due, before, strict=True):
+            # one whose row was locked was passed over, and is due still
+            if item.is_live() and item.delivery.token != token:
                 item.extend_at = at
+                item.overdue_told = False
+                kept += 1
         self._report(EventKind.EXTENDED, count=kept)
-        self.tell()
+        self._tell()
+        if self._stop is not None and not self._stop.is_set():
+            await self._compare(self._stop)
 
-    def tell(self) -> None:
+    async def _compare(self, stop: asyncio.Event) -> None:
+        try:
+            await self._line.drive(self._clocks.look)
+        except ClocksApart as apart:
+            # what is in work is worth finishing: its tokens fence it
+            self.apart = apart
+            stop.set()
+        except Exception as error:
+            await self._line.pause(error)
+
+    def _tell(self) -> None:
         """Report losses once, and stop the handlers of lost rows."""
         for item in list(self._items()):
-            delivery: Any = item.delivery
+            delivery = item.delivery
+            if item.unanswered:
+                continue  # it may be gone because its settlement counted, and that is found out there
             if delivery.lost and not item.lost_told:
                 item.lost_told = True
-                self._report(
-                    EventKind.LOST, id=delivery.id, attempt=delivery.number, group=item.group
-                )
-                if item.running is not None:
-                    item.running.cancel()
-            elif delivery.overdue and not (delivery.settled or item.overdue_told):
+                item.let_go()
+                self._report(EventKind.LOST, **item.fields)
+            elif item.is_live() and delivery.overdue and not item.overdue_told:
                 item.overdue_told = True
-                self._report(
-                    EventKind.OVERDUE, id=delivery.id, attempt=delivery.number, group=item.group
-                )
-
-
-def _skipped(item: InWork) -> bool:
-    """Whether the row was locked by somebody, so that its lease was not moved and is tried again."""
-    delivery = item.delivery
-    left = (delivery.token - delivery.bound.now()).total_seconds()
-    lease_seconds = delivery.bound.queue.lease
-    return lease_seconds is not None and left < lease_seconds.total_seconds() * 0.75
+                self._report(EventKind.OVERDUE, **item.fields)

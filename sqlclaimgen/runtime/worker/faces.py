@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from datetime import timedelta
 from types import FrameType
 from typing import Any, Generic, Literal, TypeVar
@@ -22,6 +22,9 @@ D = TypeVar("D")
 O = TypeVar("O")
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+CLEANING = 1.0
+"""Seconds that handlers cancelled at the end of a drain have to clean up."""
 
 
 class _Face(Generic[D, O]):
@@ -41,20 +44,27 @@ class _Face(Generic[D, O]):
             self._core.stop()
 
     @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
+    def _signals(self) -> Generator[None]:
         if not self.settings.signals or threading.current_thread() is not threading.main_thread():
             yield
             return
 
+        process = os.getpid()
+
         def ask(number: int, frame: FrameType | None) -> None:
-            self.stop()
+            if os.getpid() == process:
+                self.stop()
+                return
+            # a process that a handler forked: the worker is its parent's, and it has a death of its own
+            signal.signal(number, before[signal.Signals(number)] or signal.SIG_DFL)
+            os.kill(os.getpid(), number)
 
         before = {number: signal.signal(number, ask) for number in _SIGNALS}
         try:
             yield
         finally:
             for number, handler in before.items():
-                signal.signal(number, handler)
+                signal.signal(number, handler or signal.SIG_DFL)
 
 
 class Worker(_Face[D, O]):
@@ -83,6 +93,7 @@ class Worker(_Face[D, O]):
         notify: bool = True,
         check: bool = True,
         signals: bool = True,
+        longest_handler: float | None = None,
         on_event: Hook | None = None,
     ) -> None:
         super().__init__(
@@ -101,6 +112,7 @@ class Worker(_Face[D, O]):
                 retry=retry,
                 on_event=on_event,
                 signals=signals,
+                longest_handler=longest_handler,
             ),
         )
         self._handler = handler
@@ -120,16 +132,24 @@ class Worker(_Face[D, O]):
             core.start()
             if self._stopped:
                 core.stop()
-            _wait(core.ended)
+            _wait(core)
         core.ended.result()
 
 
-def _wait(ended: Future[None]) -> None:
-    """Wait so that signals are still handled: a plain wait on the main thread would hold them up."""
+def _wait(core: Core) -> None:
+    """Wait so that signals are still handled: a plain wait on the main thread would hold them up. A
+    KeyboardInterrupt, where the worker handles no signals, drains like one and is raised at the end."""
     over = threading.Event()
-    ended.add_done_callback(lambda _: over.set())
-    while not over.wait(0.2):
-        pass
+    core.ended.add_done_callback(lambda _: over.set())
+    interrupted: KeyboardInterrupt | None = None
+    while not over.is_set():
+        try:
+            over.wait(0.2)
+        except KeyboardInterrupt as error:
+            interrupted = error
+            core.stop()
+    if interrupted is not None:
+        raise interrupted
 
 
 class AsyncWorker(_Face[D, O]):
@@ -162,6 +182,7 @@ class AsyncWorker(_Face[D, O]):
         notify: bool = True,
         check: bool = True,
         signals: bool = True,
+        longest_handler: float | None = None,
         on_event: Hook | None = None,
     ) -> None:
         super().__init__(
@@ -180,6 +201,7 @@ class AsyncWorker(_Face[D, O]):
                 retry=retry,
                 on_event=on_event,
                 signals=signals,
+                longest_handler=longest_handler,
             ),
         )
         self._handler = handler
@@ -197,12 +219,16 @@ class AsyncWorker(_Face[D, O]):
             if self._stopped:
                 core.stop()
             ended = asyncio.wrap_future(core.ended)
+            cancelled: asyncio.CancelledError | None = None
             while not ended.done():
                 try:
                     # short waits, so that a signal is handled while nothing happens in the loop
                     await asyncio.wait({ended}, timeout=0.2)
-                except asyncio.CancelledError:
+                except asyncio.CancelledError as error:
+                    cancelled = error
                     core.stop()
-                    await asyncio.wait({ended})
-                    raise
+            await runner.gone(CLEANING)
+        if cancelled is not None:
+            ended.exception()
+            raise cancelled
         ended.result()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError
@@ -29,7 +29,7 @@ def _refuse(name: str) -> Any:
 
 
 @contextlib.contextmanager
-def commits_refused(connection: Any) -> Iterator[None]:
+def commits_refused(connection: Any) -> Generator[None]:
     """While the block runs, the connection's own commit, rollback and close raise CommitRefused."""
     if isinstance(connection, sqlite3.Connection):
         # a type of C, whose methods cannot be shadowed: the engine itself refuses

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from datetime import timedelta
 from typing import Any, cast
 
 from sqlclaimgen.runtime.deliveries import Delivery
-from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome
-from sqlclaimgen.runtime.worker.lanes import Lanes
+from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, DeadLetter, Retry, RetryAfter
+from sqlclaimgen.runtime.worker.guarding import commits_refused
+from sqlclaimgen.runtime.worker.lanes import Lanes, finished
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 
 AnyDelivery = Delivery[Any, Any]
@@ -22,16 +25,32 @@ class HandlerCancelled(Exception):
 
 
 def checked(outcomes: tuple[type[Any], ...], returned: object) -> AnyOutcome:
-    """What a handler returned, as an outcome. Raises TypeError for one that the table does not have:
-    a failure of the handler like any other."""
+    """What a handler returned, as an outcome. Raises TypeError for one that the table does not have,
+    or that nobody could write down: a failure of the handler like any other."""
     if returned is None:
         return Ack()
-    if isinstance(returned, outcomes):
+    if isinstance(returned, outcomes) and _writable(returned):
         return cast("AnyOutcome", returned)
     names = ", ".join(kind.__name__ for kind in outcomes)
     raise TypeError(
         f"the handler returned {returned!r}; it returns one of {names}, or None for an ack"
     )
+
+
+def _writable(outcome: object) -> bool:
+    match outcome:
+        case RetryAfter(delay, error):
+            return isinstance(cast("object", delay), timedelta) and _text(error)
+        case Retry(error):
+            return _text(error)
+        case DeadLetter(reason, error):
+            return isinstance(cast("object", reason), str) and _text(error)
+        case _:
+            return True
+
+
+def _text(value: object) -> bool:
+    return value is None or isinstance(value, str)
 
 
 class Running:
@@ -42,13 +61,16 @@ class Running:
         self._cancel = cancel
 
     async def result(self) -> Any:
-        """What it returned. Raises what it raised; HandlerCancelled when it was cancelled, which is not
-        to be mistaken for a cancellation of the worker."""
-        ended = asyncio.wrap_future(self._future)
-        await asyncio.wait({ended})
-        if ended.cancelled():
-            raise HandlerCancelled
-        return ended.result()
+        """What it returned, once it has ended. Raises what it raised; HandlerCancelled when it was
+        cancelled, which is not to be mistaken for a cancellation of the worker."""
+        await finished(self._future)
+        error = self._future.exception()
+        if isinstance(error, StopIteration):
+            # a coroutine cannot raise it
+            raise RuntimeError("the handler raised StopIteration") from error
+        if error is not None:
+            raise error
+        return self._future.result()
 
     def cancel(self) -> None:
         """Ask an asyncio handler to stop. A thread cannot be stopped: it sees `delivery.lost`."""
@@ -74,17 +96,26 @@ class Runner(ABC):
 
 
 class ThreadRunner(Runner):
-    """Plain handlers, on threads."""
+    """Plain handlers, on threads. What belongs to the team runs there, the decoding of the row
+    included, and nothing of it on the worker's own loop."""
 
     def __init__(self, handler: Callable[..., Any]) -> None:
         self._handler = handler
         self._lanes = Lanes("sqlclaimgen-handler")
 
     def start(self, delivery: AnyDelivery) -> Running:
-        return Running(self._lanes.submit(lambda: self._handler(delivery)))
+        return Running(self._lanes.submit(lambda: self._run(delivery)))
 
     def start_on(self, session: AsyncSession, delivery: AnyDelivery) -> Running:
-        return Running(session.submit(lambda: self._handler(delivery, session.connection)))
+        def work() -> Any:
+            with commits_refused(session.connection):
+                return self._run(delivery, session.connection)
+
+        return Running(session.submit(work))
+
+    def _run(self, delivery: AnyDelivery, *connection: Any) -> Any:
+        void(delivery.row)  # a row that does not decode is a failure of its own
+        return self._handler(delivery, *connection)
 
     def close(self) -> None:
         self._lanes.close()
@@ -98,23 +129,61 @@ class LoopRunner(Runner):
         self._handler = handler
         self._loop = loop
         self._plain = None if is_async(handler) else ThreadRunner(handler)
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, delivery: AnyDelivery) -> Running:
         if self._plain is not None:
             return self._plain.start(delivery)
-        return self._scheduled(delivery)
+        return self._scheduled(self._run(delivery))
 
     def start_on(self, session: AsyncSession, delivery: AnyDelivery) -> Running:
         if self._plain is not None:
             return self._plain.start_on(session, delivery)
-        return self._scheduled(delivery, session.connection)
+        return self._scheduled(self._run_on(session.connection, delivery))
 
-    def _scheduled(self, *arguments: Any) -> Running:
-        future = asyncio.run_coroutine_threadsafe(self._run(arguments), self._loop)
-        return Running(future, lambda: void(future.cancel()))
+    def _scheduled(self, work: Coroutine[Any, Any, Any]) -> Running:
+        future: Future[Any] = Future()
+        tasks: list[asyncio.Task[Any]] = []
 
-    async def _run(self, arguments: tuple[Any, ...]) -> Any:
-        return await cast("Awaitable[Any]", self._handler(*arguments))
+        def begin() -> None:
+            task = self._loop.create_task(work)
+            tasks.append(task)
+            self._tasks.add(task)
+            task.add_done_callback(over)
+
+        def over(task: asyncio.Task[Any]) -> None:
+            self._tasks.discard(task)
+            error = HandlerCancelled() if task.cancelled() else task.exception()
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(task.result())
+
+        def cancel() -> None:
+            for task in tasks:
+                task.cancel()
+
+        self._call(begin)
+        return Running(future, lambda: self._call(cancel))
+
+    def _call(self, function: Callable[[], None]) -> None:
+        with contextlib.suppress(
+            RuntimeError
+        ):  # the team's loop has ended, and its handlers with it
+            self._loop.call_soon_threadsafe(function)
+
+    async def _run(self, delivery: AnyDelivery, *connection: Any) -> Any:
+        void(delivery.row)
+        return await cast("Awaitable[Any]", self._handler(delivery, *connection))
+
+    async def _run_on(self, connection: Any, delivery: AnyDelivery) -> Any:
+        with commits_refused(connection):
+            return await self._run(delivery, connection)
+
+    async def gone(self, seconds: float) -> None:
+        """Wait until cancelled handlers have cleaned up, at most so many seconds. In the team's loop."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=seconds)
 
     def close(self) -> None:
         if self._plain is not None:

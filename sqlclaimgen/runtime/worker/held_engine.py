@@ -11,13 +11,12 @@ from typing import Any
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.errors import ClaimError, SettlementUnknown, StatementFailed
 from sqlclaimgen.runtime.outcomes import AnyOutcome
-from sqlclaimgen.runtime.protocols.held import HeldForm
+from sqlclaimgen.runtime.protocols.held import HeldForm, Memory
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.steps import Protocol, Run
 from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
-from sqlclaimgen.runtime.worker.guarding import commits_refused
 from sqlclaimgen.runtime.worker.handlers import Runner, Running, checked
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.scopes import Scopes
@@ -54,14 +53,15 @@ class Gate:
         return self._hot
 
     @contextlib.asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """A claim's turn."""
-        if self.hot:
+    async def turn(self, *, waits: bool) -> AsyncIterator[None]:
+        """A claim's turn. `waits`: after an empty claim, not before the poll interval is over."""
+        if self.hot or not waits:
             self._alarm.hush()
             yield
             return
         async with self._lock:
-            if not (self.hot or self._stop.is_set()):  # another slot may have found rows meanwhile
+            # another slot may have found rows meanwhile
+            if not self._stop.is_set() and not self.hot:
                 started = time.monotonic()
                 ringing = asyncio.ensure_future(self._alarm.wait(self._poll))
                 stopping = asyncio.ensure_future(self._stop.wait())
@@ -102,6 +102,7 @@ class HeldEngine:
         self._alarm = alarm
         self._lines = [Line(queue, connect, settings, report) for _ in range(settings.concurrency)]
         self._gate = Gate(alarm, stop, settings.poll_interval, report)
+        self._memory = Memory()
         self._busy = 0
         self._ended = asyncio.Event()
         self._failures = 0
@@ -138,7 +139,7 @@ class HeldEngine:
             try:
                 session = await line.open()
                 scopes = scopes or Scopes(session.bound, self._settings.groups)
-                delivery = await self._next(session, scopes)
+                delivery = await self._next(session, scopes, waits=not until_empty)
             except ClaimError as error:
                 if type(error) is ClaimError:
                     raise  # the worker was called wrongly; waiting mends nothing
@@ -158,21 +159,26 @@ class HeldEngine:
                         await asyncio.wait_for(self._ended.wait(), self._settings.poll_interval)
                 continue
             self._busy += 1
+            self._memory.deliveries.append(delivery[0])
             try:
                 await self._deliver(line, session, *delivery)
             finally:
+                self._memory.deliveries.remove(delivery[0])
                 self._busy -= 1
                 self._ended.set()
 
     async def _next(
-        self, session: AsyncSession, scopes: Scopes
+        self, session: AsyncSession, scopes: Scopes, *, waits: bool
     ) -> tuple[AnyDelivery, Scope] | None:
-        async with self._gate.turn():
+        async with self._gate.turn(waits=waits):
             if self._stop.is_set():
                 return None
             for scope in scopes.round():
                 started = time.monotonic()
-                taken = await session.drive(self._form.claim(session.bound, scope, 1))
+                taken = await session.drive(
+                    self._form.claim_one(session.bound, scope, self._memory)
+                )
+                scopes.went_on(scope, taken.resume)
                 if taken.exhausted:
                     self._report(EventKind.EXHAUSTED, count=taken.exhausted, group=scope.group)
                 if taken.deliveries:
@@ -180,7 +186,8 @@ class HeldEngine:
                     self._report(EventKind.CLAIMED, count=1, group=scope.group, seconds=spent)
                     self._gate.found(self._failures < self._settings.concurrency)
                     return taken.deliveries[0], scope
-                if taken.exhausted:
+                if taken.full:
+                    # rows were moved, or others were faster: look again at once
                     self._gate.found(True)
                     return None
             self._gate.found(False)
@@ -244,9 +251,8 @@ class HeldEngine:
             self._report(EventKind.STARTED, seconds=0.0, **fields)
             if self._settings.transactional:
                 await session.drive(self._form.opened(delivery))
-                with commits_refused(session.connection):
-                    running = self._runner.start_on(session, delivery)
-                    returned = await running.result()
+                running = self._runner.start_on(session, delivery)
+                returned = await running.result()
                 outcome = checked(self._queue.outcomes, returned)
                 if not self._form.commits_with(outcome):
                     await session.drive(self._form.undone(delivery))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -9,6 +11,20 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+async def finished(future: Future[Any]) -> None:
+    """Wait until a future of another thread is done. The future stays its own: a cancellation of the
+    wait does not reach it, and it may be done after this loop has ended."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def ring(_: Future[Any]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(done.set)
+
+    future.add_done_callback(ring)
+    await done.wait()
 
 
 class Lane:
@@ -56,6 +72,7 @@ class Lanes:
         self._name = name
         self._free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
         self._count = 0
+        self._closed = False
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
         """Run a function on a free lane, or on a new one."""
@@ -65,11 +82,17 @@ class Lanes:
             self._count += 1
             lane = Lane(f"{self._name}-{self._count}")
         future = lane.submit(function)
-        future.add_done_callback(lambda _: self._free.put(lane))
+        future.add_done_callback(lambda _: self._back(lane))
         return future
 
+    def _back(self, lane: Lane) -> None:
+        self._free.put(lane)
+        if self._closed:
+            self.close()
+
     def close(self) -> None:
-        """End the lanes that are free."""
+        """End each lane as soon as it is free."""
+        self._closed = True
         while True:
             try:
                 self._free.get_nowait().close()

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from sqlclaimgen.runtime.errors import ClaimError, LeaseLost, RowInvalid, SettlementUnknown
+from sqlclaimgen.runtime.errors import (
+    ClaimError,
+    LeaseLost,
+    SettlementUnknown,
+    StatementFailed,
+    UnsupportedServer,
+)
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.protocols.scope import Scope
@@ -25,6 +32,9 @@ from sqlclaimgen.runtime.worker.settling import Settler
 from sqlclaimgen.runtime.worker.transactional import TransactionalHandlers
 from sqlclaimgen.runtime.worker.waking import Alarm
 from sqlclaimgen.runtime.worker.work import InWork, Lease, Turns
+
+GRACE = 5.0
+"""Seconds that giving rows back, and settlements under way, may take after the drain's time limit."""
 
 
 class LeaseEngine:
@@ -46,24 +56,36 @@ class LeaseEngine:
         self._report = report
         self._alarm = alarm
         self._stop = stop
-        self._connect = connect
-        self._claims, self._settles, self._extends = (
-            Line(queue, connect, settings, report) for _ in range(3)
-        )
         self._work: dict[int, InWork] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
         self._turns = Turns()
         self._failures = 0
-        self._settler = Settler(self._settles, report, stop, settings.max_backoff)
+        """Handlers that failed since the last one that did not."""
+        self._unanswered: list[Taken] = []
         seconds = queue.lease.total_seconds() if queue.lease is not None else 30.0
         self._half = seconds / 2
-        self._extender = Extender(self._extends, report, seconds, lambda: list(self._work.values()))
-        self._transactional = (
-            TransactionalHandlers(queue, connect, settings, runner, report)
-            if settings.transactional
-            else None
+        # a settlement or an extension that hangs for longer would cost the lease
+        quick = functools.partial(
+            Line, queue, connect, settings, report, limit=max(seconds / 4, 1.0), most=seconds / 10
         )
+        self._claims, self._settles, self._extends = (
+            Line(queue, connect, settings, report),
+            quick(),
+            quick(),
+        )
+        self._settler = Settler(self._settles)
+        self._extender = Extender(
+            self._extends,
+            report,
+            seconds,
+            lambda: list(self._work.values()),
+            stop if settings.check else None,
+        )
+        self._transactional: TransactionalHandlers | None = None
+        if settings.transactional:
+            make = functools.partial(Line, queue, connect, settings, report, most=seconds / 10)
+            self._transactional = TransactionalHandlers(queue, runner, make)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -72,24 +94,36 @@ class LeaseEngine:
 
     async def run(self, *, until_empty: bool) -> bool:
         """Work. Returns whether every handler ended before the drain's time limit."""
+        claiming = asyncio.ensure_future(self._claim_loop(until_empty))
         helpers = [
             asyncio.ensure_future(self._settler.run()),
             asyncio.ensure_future(self._extender.run()),
         ]
+        stopping = asyncio.ensure_future(self._stop.wait())
         try:
-            claiming = asyncio.ensure_future(self._claim_loop(until_empty))
-            done, _ = await asyncio.wait({claiming, *helpers}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                {claiming, stopping, *helpers}, return_when=asyncio.FIRST_COMPLETED
+            )
             for task in done:
                 task.result()  # a helper ends by an error of ours only: let it be seen
-            return await self._drain()
+            clean = await self._drain(claiming)
+            if claiming.done():
+                claiming.result()
+            if self._extender.apart is not None:
+                raise self._extender.apart
+            return clean
         finally:
-            for task in (claiming, *helpers, *self._tasks):
+            for item in self._work.values():
+                item.abandon()
+                item.let_go()
+            tasks = (claiming, stopping, *helpers, *self._tasks)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(claiming, *helpers, *self._tasks, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            closing: list[Coroutine[Any, Any, None]] = [line.drop() for line in self.lines]
             if self._transactional is not None:
-                await self._transactional.close()
-            for line in self.lines:
-                await line.drop()
+                closing.append(self._transactional.close())
+            await asyncio.gather(*closing)
 
     # -- claiming ------------------------------------------------------------------------------
 
@@ -98,47 +132,44 @@ class LeaseEngine:
         while not self._stop.is_set():
             free = self._settings.concurrency - len(self._work)
             if free <= 0:
-                await self._wait_for_room()
+                self._freed.clear()
+                await self._first(self._freed.wait(), self._stop.wait())
                 continue
             self._alarm.hush()
+            busy = bool(self._work)  # before the claim: what is settled during it may be due again
             try:
                 if scopes is None:
                     scopes = Scopes((await self._claims.open()).bound, self._settings.groups)
-                taken, full = await self._claim_round(scopes, free)
-            except ClaimError as error:
-                if type(error) is ClaimError:
-                    raise  # the worker was called wrongly; waiting mends nothing
-                await self._claims.pause(error, self._stop)
-                await self._forgo(error)
-                continue
-            except asyncio.CancelledError:
-                raise
+                await self._forgo()
+                found, full = await self._claim_round(scopes, free)
             except Exception as error:
+                if type(error) is ClaimError or isinstance(error, UnsupportedServer):
+                    raise  # the worker was called wrongly; waiting mends nothing
+                if isinstance(error, StatementFailed) and isinstance(error.unanswered, Taken):
+                    self._unanswered.append(error.unanswered)
                 await self._claims.pause(error, self._stop)
                 continue
-            if until_empty and not taken and not self._work:
+            if until_empty and not (found or busy):
                 return
-            if full and self._failures < max(taken, 1):
+            if full and self._failures < self._settings.concurrency:
                 continue
-            self._failures = 0
             await self._idle(until_empty)
 
-    async def _wait_for_room(self) -> None:
-        self._freed.clear()
-        if len(self._work) >= self._settings.concurrency:
-            await self._first(self._freed.wait(), self._stop.wait())
-
     async def _idle(self, until_empty: bool) -> None:
-        started = time.monotonic()
-        if until_empty and self._work:
+        """Wait for what may bring rows. When every handler fails, that is time alone."""
+        self._failures = 0
+        if until_empty:
             # what is in work may come back due: look again as soon as one of them is settled
             self._freed.clear()
-            await self._first(self._freed.wait(), self._stop.wait())
-            return
+            if self._work:
+                await self._first(self._freed.wait(), self._stop.wait())
+            if not self._failures:
+                return
+        started = time.monotonic()
         await self._first(self._alarm.wait(self._settings.poll_interval), self._stop.wait())
         self._report(EventKind.WAITED, seconds=time.monotonic() - started)
 
-    async def _first(self, *waits: Any) -> None:
+    async def _first(self, *waits: Coroutine[Any, Any, Any]) -> None:
         tasks = [asyncio.ensure_future(wait) for wait in waits]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -147,15 +178,16 @@ class LeaseEngine:
                 task.cancel()
 
     async def _claim_round(self, scopes: Scopes, free: int) -> tuple[int, bool]:
-        """Claim from each scope in its turn until the handlers are busy. Returns how many rows came,
-        and whether more may be due."""
-        total, full = 0, False
+        """Claim from each scope in its turn until the handlers are busy. Returns how many rows were
+        found, those that became dead letters among them, and whether more may be due."""
+        taken_all, found, full = 0, 0, False
         for scope in scopes.round():
-            limit = free - total
+            limit = free - taken_all
             started = time.monotonic()
             taken: Taken = await self._claims.drive(
                 functools.partial(lease.claim, scope=scope, limit=limit)
             )
+            scopes.went_on(scope, taken.resume)
             if taken.exhausted:
                 self._report(EventKind.EXHAUSTED, count=taken.exhausted, group=scope.group)
             if taken.deliveries:
@@ -166,29 +198,33 @@ class LeaseEngine:
             for delivery in taken.deliveries:
                 # half a lease after the claim was sent, not after it was answered
                 self._begin(delivery, scope, started + self._half)
-            total += len(taken.deliveries)
+            taken_all += len(taken.deliveries)
+            found += len(taken.deliveries) + taken.exhausted
             full = full or taken.full
-            if total >= free or self._stop.is_set():
+            if taken_all >= free or self._stop.is_set():
                 break
-        return total, full
+        return found, full
 
-    async def _forgo(self, error: ClaimError) -> None:
-        """Give back what a claim may hold whose COMMIT got no answer, by its token."""
-        taken = getattr(error, "unanswered", None)
-        if not isinstance(taken, Taken) or not taken.deliveries:
-            return
-        deliveries: Any = taken.deliveries
-        try:
-            await self._claims.drive(lambda bound: lease.leave(bound, deliveries))
-        except Exception as again:
-            self._report(EventKind.DISCONNECTED, error=again)  # their leases give them back
+    async def _forgo(self) -> None:
+        """Give back what claims may hold whose COMMIT got no answer, by its token. Raises what the
+        connection raises; it is tried again before the next claim, until the leases have run out."""
+        while self._unanswered:
+            deliveries: Sequence[Any] = self._unanswered[0].deliveries
+            if any(not delivery.overdue for delivery in deliveries):
+                await self._claims.drive(functools.partial(lease.leave, deliveries=deliveries))
+            del self._unanswered[0]
 
     # -- one delivery --------------------------------------------------------------------------
 
     def _begin(self, delivery: Any, scope: Scope, extend_at: float) -> None:
+        for other in self._work.values():
+            if other.delivery.id == delivery.id and not other.delivery.settled:
+                other.delivery.lost = (
+                    True  # its lease had run out, and this is the claim that took it
+                )
         item = InWork(delivery, scope.group, extend_at)
         self._work[id(item)] = item
-        task = asyncio.ensure_future(self._deliver(item))
+        item.task = task = asyncio.ensure_future(self._deliver(item))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -205,6 +241,8 @@ class LeaseEngine:
         finally:
             self._work.pop(id(item), None)
             self._freed.set()
+            if item.delivery.lost and not (item.lost_told or item.abandoned):
+                self._report(EventKind.LOST, **item.fields)
 
     def _partition(self, delivery: Lease) -> Any:
         field = self._queue.partition
@@ -215,101 +253,118 @@ class LeaseEngine:
 
     async def _handle(self, item: InWork) -> None:
         delivery = item.delivery
-        if self._stop.is_set() or delivery.lost or delivery.overdue:
-            # its lease ended before it started, or the worker stops: given back, not run
+        if not item.is_live():
+            return
+        if not (self._stop.is_set() or delivery.overdue):
+            try:
+                outcome = await self._outcome(item)
+            finally:
+                item.ended = True
+            if outcome is not None and not item.abandoned:
+                self._settled(item, outcome, await self._settler.settle(item, outcome))
+        if item.is_live() and not delivery.started:
+            # its lease ended before it could start, or the worker stops: given back, not run
             await self._give_back([item])
-            return
-        outcome = await self._outcome(item)
-        if item.abandoned:
-            return
-        if outcome is None or delivery.settled:
-            return
-        error = await self._settler.settle(item, outcome)
-        self._settled(item, outcome, error)
 
     async def _outcome(self, item: InWork) -> AnyOutcome | None:
-        """What the handler's end comes to; None when nothing is to be written."""
+        """What is to be written; None when nothing is."""
         delivery = item.delivery
-        delivery.started = True
         item.started_at = time.monotonic()
-        fields: dict[str, Any] = {
-            "id": delivery.id,
-            "attempt": delivery.number,
-            "group": item.group,
-        }
+        failed = False
         try:
-            row = delivery.row  # decoded here: a row that does not decode is a failure of its own
-            del row
-            self._report(EventKind.STARTED, seconds=item.started_at - item.claimed_at, **fields)
+            outcome: AnyOutcome | None
+            self._report(
+                EventKind.STARTED, seconds=item.started_at - item.claimed_at, **item.fields
+            )
             if self._transactional is not None:
                 outcome = await self._transactional.run(item)
-                if delivery.settled:
+                if outcome is not None and delivery.settled:
                     self._settled(item, outcome, None)
-                    return None
             else:
+                delivery.started = True
                 item.running = self._runner.start(delivery)
                 outcome = checked(self._queue.outcomes, await item.running.result())
-        except LeaseLost:
-            return None
-        except SettlementUnknown as unknown:
-            self._report(EventKind.UNKNOWN, error=unknown, **fields)
-            return None
         except asyncio.CancelledError:
             raise
         except BaseException as error:
             if delivery.lost or item.abandoned:
                 return None
             self._failures += 1
-            self._report(EventKind.FAILED, error=error, **fields)
-            if not isinstance(error, Exception) and not isinstance(error, RowInvalid):
+            failed = True
+            self._report(EventKind.FAILED, error=error, **item.fields)
+            if not isinstance(error, Exception):
                 self._stop.set()  # SystemExit and its like: put the row back, and end
-            return failures.outcome_of(self._queue, self._settings, delivery.number, error)
-        self._failures = 0
-        return None if delivery.lost else outcome
+            outcome = failures.outcome_of(self._queue, self._settings, delivery.number, error)
+        else:
+            self._failures = 0
+        if delivery.lost or item.abandoned:
+            return None
+        # a settlement of the handler's own counts, unless it was rolled back with what failed
+        return None if delivery.settled and not (failed and delivery.joined) else outcome
 
-    def _settled(self, item: InWork, outcome: AnyOutcome, error: ClaimError | None) -> None:
-        delivery = item.delivery
-        fields: dict[str, Any] = {
-            "id": delivery.id,
-            "attempt": delivery.number,
-            "group": item.group,
-            "outcome": type(outcome).__name__,
-        }
+    def _settled(self, item: InWork, outcome: AnyOutcome, error: Exception | None) -> None:
+        fields = {**item.fields, "outcome": type(outcome).__name__}
         if error is None:
             self._report(EventKind.SETTLED, seconds=item.seconds, **fields)
         elif isinstance(error, SettlementUnknown):
             self._report(EventKind.UNKNOWN, error=error, **fields)
-        else:
             item.lost_told = True
-            delivery.lost = True
+        elif isinstance(error, LeaseLost):
             self._report(EventKind.LOST, error=error, **fields)
+            item.lost_told = True
+        else:
+            self._report(EventKind.UNSETTLED, error=error, **fields)
 
     # -- the end -------------------------------------------------------------------------------
 
     async def _give_back(self, items: list[InWork]) -> None:
-        chosen = [item for item in items if not (item.delivery.lost or item.delivery.settled)]
-        if not chosen:
+        """Give rows back, unstarted ones with their attempt. What another claim holds is passed over;
+        where the database cannot be asked the leases give them back."""
+        if not items:
             return
-        deliveries = [item.delivery for item in chosen]
+        deliveries = [item.delivery for item in items]
         try:
-            await self._settles.drive(lambda bound: lease.leave(bound, deliveries))
+            await self._settles.drive(functools.partial(lease.leave, deliveries=deliveries))
         except Exception as error:
-            # the lease gives it back
             self._report(EventKind.DISCONNECTED, error=error)
             return
-        for item in chosen:
-            self._report(EventKind.GIVEN_BACK, id=item.delivery.id, attempt=item.delivery.number)
+        for item in items:
+            self._report(EventKind.GIVEN_BACK, **item.fields)
 
-    async def _drain(self) -> bool:
+    async def _drain(self, claiming: asyncio.Future[None]) -> bool:
         """Let handlers end; extension goes on. After the time limit give their rows back."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self._settings.drain_timeout)
-        left = [item for item in self._work.values() if not item.delivery.settled]
-        for item in left:
-            item.abandoned = True
-        await self._give_back(left)
-        for item in left:
-            item.delivery.lost = True
-            if item.running is not None:
-                item.running.cancel()
-        return not left
+        deadline = time.monotonic() + self._settings.drain_timeout
+        waiting = [
+            item for item in self._work.values() if item.is_live() and not item.delivery.started
+        ]
+        for item in waiting:
+            item.abandon()
+        await self._within(self._settings.drain_timeout, self._give_back(waiting))
+        while pending := {task for task in (claiming, *self._tasks) if not task.done()}:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            await asyncio.wait(pending, timeout=left)
+        running = [item for item in self._work.values() if item.is_live() and not item.ended]
+        for item in running:
+            item.abandon()
+        await self._within(GRACE, self._give_back(running), self._settlements(), self._last_forgo())
+        unsettled = any(item.is_live() for item in self._work.values())
+        for item in running:
+            item.let_go()
+        return not (running or unsettled)
+
+    async def _settlements(self) -> None:
+        """Wait for the outcomes that are on their way."""
+        while ended := [item.task for item in self._work.values() if item.is_live() and item.task]:
+            await asyncio.wait(ended)
+
+    async def _last_forgo(self) -> None:
+        try:
+            await self._forgo()
+        except Exception as error:
+            self._report(EventKind.DISCONNECTED, error=error)
+
+    async def _within(self, seconds: float, *work: Coroutine[Any, Any, None]) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*work), seconds)

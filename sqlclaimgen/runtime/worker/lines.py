@@ -16,9 +16,16 @@ from sqlclaimgen.runtime.worker.settings import Settings
 
 T = TypeVar("T")
 
+CONNECT = "connect"
+"""What StatementFailed calls the statement when no connection could be opened."""
+
 
 class Line:
-    """One connection and its successors."""
+    """One connection and its successors.
+
+    `limit`: seconds for each statement, where the settings' own are too many. `most`: likewise for the
+    longest wait between two tries.
+    """
 
     def __init__(
         self,
@@ -26,13 +33,17 @@ class Line:
         connect: Callable[[], Any],
         settings: Settings,
         report: Reporter,
+        *,
+        limit: float | None = None,
+        most: float | None = None,
     ) -> None:
         self._queue = queue
         self._connect = connect
-        self._settings = settings
         self._report = report
+        self._limit = min(settings.statement_timeout, limit or settings.statement_timeout)
         self._session: AsyncSession | None = None
-        self._backoff = Backoff(0.05, settings.max_backoff)
+        self._backoff = Backoff(0.05, min(settings.max_backoff, most or settings.max_backoff))
+        self._turn = asyncio.Lock()
 
     @property
     def session(self) -> AsyncSession | None:
@@ -41,13 +52,21 @@ class Line:
         return None if found is None or found.lost else found
 
     async def open(self) -> AsyncSession:
-        """The open session, or a new one. Raises the driver's error when none can be opened."""
+        """The open session, or a new one. Raises StatementFailed when none can be opened."""
         if self._session is not None and self._session.lost:
             await self.drop()
         if self._session is None:
-            self._session = await open_session(
-                self._queue, self._connect, self._settings.statement_timeout
-            )
+            try:
+                self._session = await open_session(self._queue, self._connect, self._limit)
+            except ClaimError:
+                raise
+            except Exception as error:
+                raise StatementFailed(
+                    f"{self._queue.table}: no connection: {error!r}. It is tried again.",
+                    table=self._queue.table,
+                    kind=FaultKind.LOST,
+                    statement=CONNECT,
+                ) from error
         return self._session
 
     async def drop(self) -> None:
@@ -57,18 +76,29 @@ class Line:
             await session.close()
 
     async def drive(self, protocol: Callable[[Bound], Protocol[T]]) -> T:
-        """Run a protocol on the open session, or on a new one. Raises what it raises."""
-        session = await self.open()
-        value = await session.drive(protocol(session.bound))
-        self._backoff.reset()
-        return value
+        """Run a protocol on the open session, or on a new one, after those before it. Raises what it
+        raises."""
+        async with self._turn:
+            session = await self.open()
+            try:
+                value = await session.drive(protocol(session.bound))
+            except Exception as error:
+                if _breaks(error):
+                    await self.drop()
+                raise
+            self._backoff.reset()
+            return value
 
-    async def pause(self, error: BaseException, stop: asyncio.Event) -> None:
-        """After an error: report it, drop the session where that is called for, wait with back-off or
-        until `stop`."""
+    async def pause(self, error: BaseException, stop: asyncio.Event | None = None) -> None:
+        """After an error: report it, drop the session where that is called for, wait with back-off,
+        or until `stop`."""
         if _breaks(error):
-            await self.drop()
+            async with self._turn:
+                await self.drop()
         self._report(EventKind.DISCONNECTED, error=error)
+        if stop is None:
+            await asyncio.sleep(self._backoff.next())
+            return
         try:
             await asyncio.wait_for(stop.wait(), self._backoff.next())
         except TimeoutError:

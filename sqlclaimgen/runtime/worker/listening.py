@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import Callable
 from typing import Any
 
 from sqlclaimgen.runtime.backoff import Backoff
+from sqlclaimgen.runtime.drivers.servers import SERVERS
 from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.steps import Protocol, Run
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
-from sqlclaimgen.runtime.worker.lanes import Lane
+from sqlclaimgen.runtime.worker.sessions import AsyncSession, NativeSession, open_session
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
 
 PROBE = 30.0
 """Seconds of silence after which the listening connection is asked whether it is still there."""
+SPREAD = 0.05
+"""Seconds: the most that a worker waits after a notification, so that what comes with it is one
+wake-up, and a fleet does not claim at one moment."""
+
+
+def listen(channel: str) -> Protocol[None]:
+    """Subscribe. The name is quoted: it is taken as it is, in pg_notify as in LISTEN."""
+    quoted = channel.replace('"', '""')
+    yield Run("listen", f'LISTEN "{quoted}"', {})
+
+
+def probed() -> Protocol[None]:
+    """Ask whether the server is there."""
+    yield Run("probe", "SELECT 1", {})
 
 
 class Listener:
@@ -35,47 +52,50 @@ class Listener:
         self._settings = settings
         self._report = report
         self._alarm = alarm
-        self._lane = Lane("sqlclaimgen-listen")
-        self._connection: Any = None
-        self._ended = False
 
     async def run(self) -> None:
-        """Listen until cancelled."""
+        """Listen until cancelled. Returns at once on a database that has no notifications."""
         backoff = Backoff(0.1, self._settings.max_backoff)
-        try:
-            while True:
-                began = time.monotonic()
+        while True:
+            began = time.monotonic()
+            try:
+                session = await open_session(
+                    self._queue, self._connect, self._settings.statement_timeout
+                )
                 try:
-                    await asyncio.wrap_future(self._lane.submit(self._listen))
-                except asyncio.CancelledError:
-                    raise
-                except Exception as error:
-                    self._report(EventKind.DISCONNECTED, error=error)
-                if time.monotonic() - began > self._settings.max_backoff:
-                    backoff.reset()
-                await asyncio.sleep(backoff.next())
-        finally:
-            self._ended = True
-            self._break()
-            self._lane.close()
+                    if not SERVERS[session.bound.codec.dialect].notifies:
+                        return
+                    await self._listen(session)
+                finally:
+                    # lost: a wait on the socket ends when it is closed, and not before
+                    session.lost = True
+                    await session.close()
+            except Exception as error:
+                self._report(EventKind.DISCONNECTED, error=error)
+            if time.monotonic() - began > self._settings.max_backoff:
+                backoff.reset()
+            await asyncio.sleep(backoff.next())
 
-    def _listen(self) -> None:
-        from sqlclaimgen.runtime.drivers.psycopg import notifications
+    async def _listen(self, session: AsyncSession) -> None:
+        await session.drive(listen(str(self._queue.channel)))
+        while True:
+            # the first time for what was committed before LISTEN; after a probe for what came during it
+            self._alarm.ring()
+            if await _notified(session, PROBE):
+                await asyncio.sleep(random.uniform(0, SPREAD))
+                await _notified(session, 0)
+            else:
+                await session.drive(probed())
 
-        connection = self._connect()
-        self._connection = connection
-        try:
-            for _ in notifications(connection, str(self._queue.channel), PROBE):
-                if self._ended:
-                    return
-                self._alarm.ring()
-        finally:
-            self._connection = None
-            connection.close()
 
-    def _break(self) -> None:
-        from sqlclaimgen.runtime.drivers.psycopg import shut
+async def _notified(session: AsyncSession, seconds: float) -> bool:
+    """Wait for notifications, at most so long. Those that came together are one."""
+    connection = session.connection
+    if isinstance(session, NativeSession):
+        from sqlclaimgen.runtime.drivers.psycopg_async import notified
 
-        connection = self._connection
-        if connection is not None:
-            shut(connection)
+        return await notified(connection, seconds)
+
+    from sqlclaimgen.runtime.drivers import psycopg
+
+    return await session.call(lambda: psycopg.notified(connection, seconds))

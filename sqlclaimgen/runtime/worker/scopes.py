@@ -17,7 +17,7 @@ class Scopes:
     def __init__(self, bound: Bound, groups: Sequence[Any] | None) -> None:
         self._scopes = tuple(_scopes(bound, groups))
         self._next = 0
-        self.resume: dict[Scope, Any] = {}
+        self._resume: dict[Scope, Any] = {}
 
     def __len__(self) -> int:
         return len(self._scopes)
@@ -27,7 +27,11 @@ class Scopes:
         for _ in self._scopes:
             scope = self._scopes[self._next % len(self._scopes)]
             self._next = (self._next + 1) % len(self._scopes)
-            yield scope
+            yield scope.resuming(self._resume.get(scope))
+
+    def went_on(self, scope: Scope, resume: Any) -> None:
+        """Remember where a claim that looks at groups in turn stopped."""
+        self._resume[scope] = resume
 
 
 def _scopes(bound: Bound, groups: Sequence[Any] | None) -> Iterator[Scope]:

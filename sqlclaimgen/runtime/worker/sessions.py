@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import itertools
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlclaimgen.runtime.codecs import CODECS
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.driving import failure, session_of
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.queue import Bound, Queue
-from sqlclaimgen.runtime.steps import Protocol, Result, Step
-from sqlclaimgen.runtime.worker.lanes import Lane
+from sqlclaimgen.runtime.steps import Close, Protocol, Result, Rollback, Step
+from sqlclaimgen.runtime.worker.lanes import Lane, finished
 
 T = TypeVar("T")
+
+CLOSING = 2.0
+"""Seconds that closing a connection may take before it is broken."""
 
 
 class AsyncSession(ABC):
@@ -69,7 +73,8 @@ class AsyncSession(ABC):
 
     async def drive(self, protocol: Protocol[T]) -> T:
         """Run a protocol to its end, each step within the limit. A driver's error, and a step that
-        takes too long, reach it as StatementFailed; the session is then lost where that means so."""
+        takes too long, reach it as StatementFailed; the session is then lost where that means so.
+        A cancellation breaks the connection: nobody would read the answer."""
         result: Result | None = None
         error: BaseException | None = None
         while True:
@@ -95,20 +100,32 @@ class AsyncSession(ABC):
         return translated
 
     async def _limited(self, step: Step) -> Result:
+        ending = isinstance(step, Rollback | Close)
         if self.lost:
+            if ending:
+                return Result()  # the server ends what a lost session had open
             raise ConnectionError("the connection is lost")
-        # shielded: a worker that is cancelled must not leave a statement half read
         work = asyncio.ensure_future(self.execute(step))
-        done, _ = await asyncio.wait({work}, timeout=self.limit)
-        if done:
+        try:
+            done, _ = await asyncio.wait({work}, timeout=self.limit)
+        except asyncio.CancelledError:
+            self._give_up(work)
+            raise
+        if done and not (ending and work.exception()):
+            self.lost |= isinstance(step, Close)
             return work.result()
+        self._give_up(work)
+        if ending:
+            return Result()
+        raise TimeoutError(f"no answer within {self.limit:g} seconds")
+
+    def _give_up(self, work: asyncio.Future[Result]) -> None:
         self.lost = True
         self.abort()
         work.add_done_callback(_forget)
-        raise TimeoutError(f"no answer within {self.limit:g} seconds")
 
 
-def _forget(work: asyncio.Future[Result]) -> None:
+def _forget(work: asyncio.Future[Any]) -> None:
     if not work.cancelled():
         work.exception()
 
@@ -131,7 +148,13 @@ class ThreadedSession(AsyncSession):
         return await self.call(lambda: self._session.execute(step))
 
     async def call(self, function: Callable[[], T]) -> T:
-        return await asyncio.wrap_future(self._lane.submit(function))
+        future = self._lane.submit(function)
+        await finished(future)
+        return future.result()
+
+    def prepare(self) -> None:
+        """Set what the runtime relies on. On the connection's thread."""
+        self._session.prepare()
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
         return self._lane.submit(function)
@@ -148,22 +171,20 @@ class ThreadedSession(AsyncSession):
         return self._session.in_transaction
 
     def abort(self) -> None:
-        self._session.abort()
+        with contextlib.suppress(Exception):  # it is closed
+            self._session.abort()
 
     async def close(self) -> None:
         if self.pid != os.getpid():
             return  # the parent's socket: closing it here would end the parent's session
-        closing = asyncio.ensure_future(self.call(self._session.close))
-        done, _ = await asyncio.wait({closing}, timeout=min(self.limit, 5))
-        if not done:
-            self._session.abort()
-        closing.add_done_callback(_ignore)
+        if self.lost:
+            self.abort()
+        closing = self._lane.submit(self._session.close)
         self._lane.close()
-
-
-def _ignore(work: asyncio.Future[None]) -> None:
-    if not work.cancelled():
-        work.exception()
+        try:
+            await asyncio.wait_for(finished(closing), CLOSING)
+        except TimeoutError:
+            self.abort()  # it is closed as soon as its thread is free
 
 
 class NativeSession(AsyncSession):
@@ -198,15 +219,19 @@ class NativeSession(AsyncSession):
         return bool(self._session.in_transaction)
 
     def abort(self) -> None:
-        self._session.abort()
+        with contextlib.suppress(Exception):  # it is closed
+            self._session.abort()
 
     async def close(self) -> None:
-        if self.pid == os.getpid():
-            await self._session.close()
+        if self.pid != os.getpid():
+            return
+        if self.lost:
+            self.abort()
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self._session.close(), CLOSING)
 
 
-_numbers = iter(range(1, 1 << 62))
-_numbering = threading.Lock()
+_numbers = itertools.count(1)
 
 
 async def open_session(
@@ -214,23 +239,47 @@ async def open_session(
 ) -> AsyncSession:
     """Open a connection of the worker's own and set it: UTC, READ COMMITTED and so on. Raises the
     driver's error, or TimeoutError when nobody answers within `limit` seconds."""
-    with _numbering:
-        number = next(_numbers)
-    lane = Lane(f"sqlclaimgen-{number}")
+    lane = Lane(f"sqlclaimgen-{next(_numbers)}")
+    connecting = lane.submit(connect)
     try:
-        connection: Any = await asyncio.wait_for(asyncio.wrap_future(lane.submit(connect)), limit)
+        await asyncio.wait_for(finished(connecting), limit)
+        connection = connecting.result()
         if inspect.isawaitable(connection):
             lane.close()
-            connection = await asyncio.wait_for(connection, limit)
-            from sqlclaimgen.runtime.drivers.psycopg_async import AsyncPsycopgSession
-
-            native = AsyncPsycopgSession(connection)
-            await asyncio.wait_for(native.prepare(), limit)
-            return NativeSession(queue, native, limit)
-        session = session_of(connection, table=queue.table)
-        threaded = ThreadedSession(queue, session, lane, limit)
-        await asyncio.wait_for(threaded.call(session.prepare), limit)
-        return threaded
+            return await _native(queue, await asyncio.wait_for(connection, limit), limit)
+        threaded = ThreadedSession(queue, session_of(connection, table=queue.table), lane, limit)
     except BaseException:
+        # a connection that comes too late, or that is no connection of ours, is not left open
+        connecting.add_done_callback(_discard)
         lane.close()
         raise
+    try:
+        await asyncio.wait_for(threaded.call(threaded.prepare), limit)
+    except BaseException:
+        threaded.lost = True
+        await threaded.close()
+        raise
+    return threaded
+
+
+async def _native(queue: Queue[Any, Any, Any, Any], connection: Any, limit: float) -> NativeSession:
+    from sqlclaimgen.runtime.drivers.psycopg_async import AsyncPsycopgSession
+
+    native = AsyncPsycopgSession(connection)
+    session = NativeSession(queue, native, limit)
+    try:
+        await asyncio.wait_for(native.prepare(), limit)
+    except BaseException:
+        session.lost = True
+        await session.close()
+        raise
+    return session
+
+
+def _discard(connecting: Future[Any]) -> None:
+    if connecting.cancelled() or connecting.exception() is not None:
+        return
+    close = getattr(connecting.result(), "close", None)
+    if callable(close):
+        with contextlib.suppress(Exception):
+            cast("Callable[[], object]", close)()

@@ -35,6 +35,8 @@ class Settings:
     """Attempt and error to a delay (timedelta or seconds), instead of the table's own policy."""
     on_event: Hook | None = None
     signals: bool = True
+    longest_handler: float | None = None
+    """The longest a handler runs; None: not known."""
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -42,8 +44,9 @@ class Settings:
             raise ValueError(f"concurrency is {self.concurrency}; at least one handler has to run")
         if self.on_invalid not in INVALID_POLICIES:
             raise ValueError(f"on_invalid is {self.on_invalid!r}; it is one of {INVALID_POLICIES}")
-        for name in ("poll_interval", "statement_timeout", "max_backoff"):
-            if not getattr(self, name) > 0:
+        for name in ("poll_interval", "statement_timeout", "max_backoff", "longest_handler"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it is more than 0 seconds")
         if self.groups is not None and (isinstance(self.groups, str) or not self.groups):
             raise ValueError(

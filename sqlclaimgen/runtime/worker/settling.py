@@ -6,26 +6,21 @@ import asyncio
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlclaimgen.runtime.backoff import Backoff
-from sqlclaimgen.runtime.errors import (
-    ClaimError,
-    FaultKind,
-    LeaseLost,
-    SettlementUnknown,
-    StatementFailed,
-)
+from sqlclaimgen.runtime.errors import FaultKind, LeaseLost, SettlementUnknown, StatementFailed
 from sqlclaimgen.runtime.outcomes import AnyOutcome, DeadLetter, Retry, RetryAfter
 from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.protocols.extending import key_of
 from sqlclaimgen.runtime.protocols.transaction import in_transaction
 from sqlclaimgen.runtime.steps import Protocol
-from sqlclaimgen.runtime.worker.events import EventKind, Reporter
-from sqlclaimgen.runtime.worker.lines import Line
+from sqlclaimgen.runtime.worker.lines import CONNECT, Line
 from sqlclaimgen.runtime.worker.work import InWork
 
 BATCH = 100
 """Settlements in one transaction, at most."""
+
+TRIES = 6
+"""How often an outcome that the database refuses is written before it is left to the lease."""
 
 
 @dataclass(eq=False, slots=True)
@@ -34,7 +29,7 @@ class Settlement:
 
     item: InWork
     outcome: AnyOutcome
-    done: asyncio.Future[ClaimError | None]
+    done: asyncio.Future[Exception | None]
     """None once it is committed, or why it never will be."""
     tries: int = 0
 
@@ -42,6 +37,7 @@ class Settlement:
 def together(settlements: Sequence[Settlement]) -> Protocol[list[LeaseLost | None]]:
     """Every settlement in one transaction. A lost lease concerns its delivery alone."""
     results: list[LeaseLost | None] = []
+    deliveries = [settlement.item.delivery for settlement in settlements]
 
     def body() -> Protocol[None]:
         # rows are locked in the order of their ids, so that two batches cannot deadlock
@@ -52,33 +48,31 @@ def together(settlements: Sequence[Settlement]) -> Protocol[list[LeaseLost | Non
             except LeaseLost as lost:
                 results.append(lost)
 
+    for delivery in deliveries:
+        delivery.settling = True
     try:
         yield from in_transaction(body())
     except BaseException:
-        for settlement in settlements:
-            settlement.item.delivery.settled = False
-            settlement.item.delivery.joined = False
+        for delivery in deliveries:
+            delivery.settled = False
         raise
-    for settlement in settlements:
-        settlement.item.delivery.joined = False
+    finally:
+        for delivery in deliveries:
+            delivery.settling = delivery.joined = False
     return results
 
 
 class Settler:
     """Takes outcomes and writes them over one connection. Handlers hear only after COMMIT."""
 
-    def __init__(self, line: Line, report: Reporter, stop: asyncio.Event, most: float) -> None:
+    def __init__(self, line: Line) -> None:
         self._line = line
-        self._report = report
-        self._stop = stop
-        self._most = most
         self._queue: asyncio.Queue[Settlement] = asyncio.Queue()
-        self._later: set[asyncio.Task[None]] = set()
 
-    async def settle(self, item: InWork, outcome: AnyOutcome) -> ClaimError | None:
+    async def settle(self, item: InWork, outcome: AnyOutcome) -> Exception | None:
         """Write an outcome, however long that takes: over a new connection after a loss, while the
         token still matches, even late. Returns why it never will be written, or None."""
-        future: asyncio.Future[ClaimError | None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait(Settlement(item, outcome, future))
         return await future
 
@@ -88,86 +82,65 @@ class Settler:
             batch = [await self._queue.get()]
             while len(batch) < BATCH and not self._queue.empty():
                 batch.append(self._queue.get_nowait())
-            batch = [one for one in batch if not one.done.done()]
+            batch = [one for one in batch if not (one.done.done() or one.item.abandoned)]
             if batch:
-                await self._batch(sorted(batch, key=lambda one: _id(one.item)))
+                await self._write(sorted(batch, key=lambda one: key_of(one.item.delivery)))
 
-    async def _batch(self, batch: list[Settlement]) -> None:
-        for one in batch:
-            one.item.delivery.settling = True
+    async def _write(self, batch: list[Settlement]) -> None:
         try:
             results = await self._line.drive(lambda bound: together(batch))
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
-            await self._after(batch, error)
+            await self._failed(batch, error)
             return
-        finally:
-            for one in batch:
-                one.item.delivery.settling = False
         for one, lost in zip(batch, results, strict=True):
-            self._finish(one, lost)
+            _finish(one, lost)
 
-    async def _after(self, batch: list[Settlement], error: Exception) -> None:
-        """The batch was rolled back, or nobody knows. Each runs alone from here."""
-        unanswered = isinstance(error, StatementFailed) and error.statement == "commit"
-        gone = not isinstance(error, ClaimError) or (
-            isinstance(error, StatementFailed) and error.kind is FaultKind.LOST
-        )
-        for one in batch:
-            one.item.unanswered |= unanswered and gone
-        if gone:
-            await self._line.pause(error, self._stop)
-        if len(batch) > 1:
+    async def _failed(self, batch: list[Settlement], error: Exception) -> None:
+        """The batch was rolled back, or nobody knows. After a loss it waits for a connection; what the
+        database refused runs alone from here."""
+        kind = error.kind if isinstance(error, StatementFailed) else FaultKind.REFUSED
+        statement = error.statement if isinstance(error, StatementFailed) else ""
+        if kind is FaultKind.LOST and statement == "commit":
             for one in batch:
-                await self._batch([one])
+                one.item.unanswered |= not one.item.delivery.lost
+        await self._line.pause(error)
+        if len(batch) > 1 and statement != CONNECT:
+            for one in batch:
+                await self._write([one])
             return
-        one = batch[0]
-        one.tries += 1
-        if not gone and one.tries > 1:
-            # a text that the database refuses must not keep the row from being settled
-            one.outcome = _without_text(one.outcome)
-        if not gone:
-            self._report(
-                EventKind.DISCONNECTED,
-                id=one.item.delivery.id,
-                attempt=one.item.delivery.number,
-                error=error,
-            )
-        wait = (
-            0.0
-            if gone
-            else min(self._most, Backoff(0.05 * 2 ** min(one.tries, 10), self._most).next())
-        )
-        task = asyncio.ensure_future(self._again(one, wait))
-        self._later.add(task)
-        task.add_done_callback(self._later.discard)
+        for one in batch:
+            if kind is FaultKind.LOST or kind is FaultKind.CONFLICT:
+                self._queue.put_nowait(one)
+            else:
+                self._refused(one, error)
 
-    async def _again(self, one: Settlement, wait: float) -> None:
-        await asyncio.sleep(wait)
+    def _refused(self, one: Settlement, error: Exception) -> None:
+        one.tries += 1
+        if one.tries >= TRIES:
+            if not one.done.done():
+                one.done.set_result(error)
+            return
+        # perhaps it is the text that the database refuses: it must not keep the row from its outcome
+        one.outcome = _without_text(one.outcome)
         self._queue.put_nowait(one)
 
-    def _finish(self, one: Settlement, lost: ClaimError | None) -> None:
-        if lost is not None and one.item.unanswered:
-            delivery = one.item.delivery
-            unknown = SettlementUnknown(
-                f"{delivery.bound.queue.table} {delivery.id!r}: the server did not answer the COMMIT of "
-                "this settlement, and afterwards the row no longer held the token: it counted, or "
-                "another claim has the row.",
-                table=delivery.bound.queue.table,
-                id=delivery.id,
-                attempt=delivery.number,
-                statement="commit",
-            )
-            unknown.__cause__ = lost
-            lost = unknown
-        if not one.done.done():
-            one.done.set_result(lost)
 
-
-def _id(item: InWork) -> Any:
-    delivery = item.delivery
-    return delivery.bound.id(delivery.id)
+def _finish(one: Settlement, lost: LeaseLost | None) -> None:
+    result: Exception | None = lost
+    if lost is not None and one.item.unanswered:
+        delivery = one.item.delivery
+        result = SettlementUnknown(
+            f"{delivery.bound.queue.table} {delivery.id!r}: the server did not answer the COMMIT of "
+            "this settlement, and afterwards the row no longer held the token: it counted, or "
+            "another claim has the row.",
+            table=delivery.bound.queue.table,
+            id=delivery.id,
+            attempt=delivery.number,
+            statement="commit",
+        )
+        result.__cause__ = lost
+    if not one.done.done():
+        one.done.set_result(result)
 
 
 def _without_text(outcome: AnyOutcome) -> AnyOutcome:

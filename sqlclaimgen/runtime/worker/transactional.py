@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from sqlclaimgen.runtime.errors import FaultKind, LeaseLost, StatementFailed
-from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard
+from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
+from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard, Retry
 from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.steps import Begin, Commit, Protocol, Rollback
-from sqlclaimgen.runtime.worker.events import Reporter
-from sqlclaimgen.runtime.worker.guarding import commits_refused
+from sqlclaimgen.runtime.worker.guarding import CommitRefused
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.lines import Line
-from sqlclaimgen.runtime.worker.settings import Settings
+from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.work import InWork
 
 
@@ -50,24 +50,25 @@ class TransactionalHandlers:
     def __init__(
         self,
         queue: Queue[Any, Any, Any, Any],
-        connect: Callable[[], Any],
-        settings: Settings,
         runner: Runner,
-        report: Reporter,
+        make: Callable[[], Line],
     ) -> None:
         self._queue = queue
         self._runner = runner
-        self._make: Callable[[], Line] = lambda: Line(queue, connect, settings, report)
+        self._make = make
         self._idle: list[Line] = []
         self._all: list[Line] = []
 
-    async def run(self, item: InWork) -> AnyOutcome:
+    async def run(self, item: InWork) -> AnyOutcome | None:
         """Run the handler in a transaction. An ack or a discard is committed with it, and the delivery
-        is settled then; anything else rolls it back, and the caller settles."""
+        is settled then; anything else rolls it back, and the caller settles. None: it never started.
+        Raises what the handler raises, and LeaseLost."""
         line = self._idle.pop() if self._idle else self._new()
         try:
-            return await self._run(line, item)
+            session = await self._begun(line, item)
+            return await self._run(session, item) if session is not None else None
         finally:
+            item.session = None
             self._idle.append(line)
 
     def _new(self) -> Line:
@@ -75,32 +76,60 @@ class TransactionalHandlers:
         self._all.append(line)
         return line
 
-    async def _run(self, line: Line, item: InWork) -> AnyOutcome:
-        session = await line.open()
-        await session.drive(begun())
+    async def _begun(self, line: Line, item: InWork) -> AsyncSession | None:
+        """A session with a transaction open. To wait for one is no failure of the handler."""
+        while item.is_live() and not item.delivery.overdue:
+            try:
+                session = await line.open()
+                await session.drive(begun())
+            except ClaimError as error:
+                await line.pause(error)
+                continue
+            if item.is_live() and not item.delivery.overdue:
+                return session
+            await session.drive(rolled_back())
+        return None
+
+    async def _run(self, session: AsyncSession, item: InWork) -> AnyOutcome:
+        item.session = session
+        item.delivery.started = True
         try:
-            with commits_refused(session.connection):
-                item.running = self._runner.start_on(session, item.delivery)
-                outcome = checked(self._queue.outcomes, await item.running.result())
+            item.running = self._runner.start_on(session, item.delivery)
+            outcome = checked(self._queue.outcomes, await item.running.result())
+            if not session.in_transaction:
+                raise CommitRefused(
+                    f"{self._queue.table} {item.delivery.id!r}: the transaction of the handler is over "
+                    "before its ack: by a COMMIT in its SQL, by a statement that commits by itself "
+                    "(DDL on MySQL), or with its connection.",
+                    table=self._queue.table,
+                    id=item.delivery.id,
+                )
+        except asyncio.CancelledError:
+            # the handler may be at work on the connection still: nothing of it is committed
+            session.lost = True
+            session.abort()
+            raise
         except BaseException:
-            await asyncio.shield(session.drive(rolled_back()))
+            await self._undo(session)
             raise
         if not isinstance(outcome, Ack | Discard):
-            await session.drive(rolled_back())
+            await self._undo(session)
             return outcome
         try:
             await session.drive(acked(item, outcome))
-        except LeaseLost:
-            item.delivery.lost = True
-            raise
         except StatementFailed as error:
-            item.unanswered = error.kind is FaultKind.LOST and error.statement == "commit"
-            if not item.unanswered:
+            if error.kind is not FaultKind.LOST or error.statement != "commit":
                 raise
-            # settle it again over another connection: the token tells whether this COMMIT counted
+            # an ack over another connection could commit without the handler's writes; this finds
+            # the row without the token where the COMMIT counted
+            item.unanswered = True
+            return Retry("the server did not answer the COMMIT of the handler's transaction")
         return outcome
+
+    async def _undo(self, session: AsyncSession) -> None:
+        with contextlib.suppress(ClaimError):
+            await session.drive(rolled_back())
 
     async def close(self) -> None:
         """Close every connection."""
-        for line in self._all:
-            await line.drop()
+        await asyncio.gather(*(line.drop() for line in self._all))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import sys
 import threading
 import weakref
 from typing import Any
@@ -40,6 +42,17 @@ class Alarm:
 
 _lock = threading.Lock()
 _alarms: dict[str, weakref.WeakSet[Alarm]] = {}
+
+
+def _forked() -> None:
+    """The parent's workers are not this process's, and its lock may be held by a thread of its own."""
+    global _lock
+    _lock = threading.Lock()
+    _alarms.clear()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_forked)
 
 
 def register(table: str, alarm: Alarm) -> None:

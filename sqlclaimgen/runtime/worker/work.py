@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlclaimgen.runtime.deliveries import LeaseDelivery
 from sqlclaimgen.runtime.worker.handlers import Running
+from sqlclaimgen.runtime.worker.sessions import AsyncSession
 
 Lease = LeaseDelivery[Any, Any]
 
@@ -23,13 +24,41 @@ class InWork:
     extend_at: float
     claimed_at: float = field(default_factory=time.monotonic)
     started_at: float | None = None
+    task: asyncio.Task[None] | None = None
     running: Running | None = None
+    ended: bool = False
+    """The handler has ended; what is left is the settlement."""
     overdue_told: bool = False
     lost_told: bool = False
     unanswered: bool = False
     """A COMMIT of its settlement got no answer."""
     abandoned: bool = False
-    """Given back while its handler runs on: what the handler returns is dropped."""
+    """Given back, also while its handler runs on: what the handler returns is dropped."""
+    session: AsyncSession | None = None
+    """The connection of its transactional handler."""
+
+    def is_live(self) -> bool:
+        """Whether its lease is to be kept."""
+        return not (self.delivery.settled or self.delivery.lost or self.abandoned)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What events say of it."""
+        delivery = self.delivery
+        return {"id": delivery.id, "attempt": delivery.number, "group": self.group}
+
+    def let_go(self) -> None:
+        """The row is no longer this delivery's: tell its handler, and stop it where that can be done."""
+        self.delivery.lost = True
+        if self.running is not None:
+            self.running.cancel()
+
+    def abandon(self) -> None:
+        """What the handler does from now on is dropped, and what it wrote is rolled back."""
+        self.abandoned = True
+        if self.session is not None:
+            self.session.lost = True
+            self.session.abort()
 
     @property
     def seconds(self) -> float:
@@ -53,7 +82,10 @@ class Turns:
         try:
             await mine.wait()
         except asyncio.CancelledError:
-            line.remove(mine)
+            if line[0] is mine:
+                self.leave(key)
+            else:
+                line.remove(mine)
             raise
 
     def leave(self, key: Any) -> None:

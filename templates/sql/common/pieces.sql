@@ -118,6 +118,10 @@
 {% do c.append(t.locked_until ~ " IN (:token, :sent)") %}
 {% if t.attempt %}{% do c.append(t.attempt ~ " = :attempt") %}{% endif %}
 {% endif %}
+{% if t.described.form == "advisory_lock" %}
+{% if t.attempt %}{% do c.append(t.attempt ~ " = :attempt") %}{% endif %}
+{% if t.dialect.holds_lock %}{% do c.append(t.dialect.holds_lock) %}{% endif %}
+{% endif %}
 {% if t.described.form == "row_lock" %}
 {% set same %}{% include "row_lock/same_transaction.sql" %}{% endset %}
 {% if same %}{% do c.append(same) %}{% endif %}

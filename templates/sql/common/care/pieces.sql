@@ -40,6 +40,9 @@
 {%- endfor %}
 {%- endmacro %}
 
+{# The order of a group's rows, as its index has them. #}
+{% macro order_in_group() %}{% if t.described.fifo == "strict" %}{{ t.priority ~ ", " if t.priority }}{{ t.id }}{% else %}{{ p.order() }}{% endif %}{% endmacro %}
+
 {# Rows of a list of ids. #}
 {% macro among(a="") %}{{ t.dialect.among(a ~ t.id, t.type_of("id")) }}{% endmacro %}
 

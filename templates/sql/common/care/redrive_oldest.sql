@@ -19,7 +19,7 @@ LIMIT :limit;
 {% elif t.fate == "group" %}
 SELECT {{ t.id }} FROM {{ t.table }}
 WHERE {{ k.given_up() | trim }}
-ORDER BY {{ p.order() }}
+ORDER BY {{ k.order_in_group() }}
 LIMIT :limit;
 {% else %}
 SELECT {{ t.id }} FROM {{ t.table }}

@@ -1,8 +1,10 @@
 {# What claims of FIFO groups are made of. #}
 {% import "pieces.sql" as p with context %}
+{% import "fifo/idle.sql" as i with context %}
 
-{# The order inside a group. It names the group first: MySQL reads the index in order only so. #}
-{% macro order(a) %}{{ a }}{{ t.group }}{% if t.priority %}, {{ a }}{{ t.priority }}{% endif %}{% if t.described.fifo == "due" and t.retry_after %}, {{ a }}{{ t.retry_after }}{% endif %}, {{ a }}{{ t.id }}{% endmacro %}
+{# The order inside a group. It names the group first where that is another table's value, and not where
+   it is a parameter: MySQL and MariaDB read the index in its order only so. #}
+{% macro order(a, of_group) %}{% if of_group != ":group" %}{{ a }}{{ t.group }}, {% endif %}{% if t.priority %}{{ a }}{{ t.priority }}, {% endif %}{% if t.described.fifo == "due" and t.retry_after %}{{ a }}{{ t.retry_after }}, {% endif %}{{ a }}{{ t.id }}{% endmacro %}
 
 {# What makes a head claimable, beside that nothing of its group is in work. #}
 {% macro fit(a) %}
@@ -26,17 +28,10 @@
 
 {# The head of a group: one value of it. #}
 {% macro head(of_group, value) %}
-SELECT {{ value }} FROM {{ t.table }} AS y
-        WHERE {{ queued(of_group, "y.") | trim }}
-        ORDER BY {{ order("y.") }} LIMIT 1
-{%- endmacro %}
+SELECT {{ value }} FROM {{ t.table }} AS y{% include "fifo/hint.sql" %}
 
-{# Nothing of a group is in work. The row lock form tells by the guard, which is held as long. #}
-{% macro idle(of_group) %}
-NOT EXISTS (
-        SELECT 1 FROM {{ t.table }} AS b
-        WHERE {{ p.unfinished("b.") | trim ~ " AND " if p.unfinished("b.") | trim }}b.{{ t.group }} = {{ of_group }} AND b.{{ t.locked_until }} > :now
-    )
+        WHERE {{ queued(of_group, "y.") | trim }}
+        ORDER BY {{ order("y.", of_group) }} LIMIT 1
 {%- endmacro %}
 
 {# What a head must still meet when it is locked. #}
@@ -56,7 +51,7 @@ seen.candidate_group,
 {{ "    " }}{% if fit("y.") | trim %}COALESCE(({{ head("seen.candidate_group", "TRUE" if t.described.fifo == "due" else fit("y.") | trim) }}), {{ t.dialect.boolean(False) }}){% else %}{{ t.dialect.boolean(True) }}{% endif %}
 {% if t.locked_until %}
 
-    AND {{ idle("seen.candidate_group") }}{% endif %}
+    AND {{ i.idle("seen.candidate_group") }}{% endif %}
 {% if t.fate == "group" %}
 
     AND seen.candidate_group <> {{ t.dead_group }}{% endif %} AS ready,

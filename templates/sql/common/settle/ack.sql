@@ -10,10 +10,10 @@
 -- Index: the primary key.
 -- Runs: once per delivery.
 {% if t.finished_by %}
-UPDATE {{ t.table }}
+UPDATE {{ t.table }}{{ t.dialect.by_id }}
 SET {{ p.finished(t.done if t.status) | trim }}
 WHERE {{ p.fence() | trim }};
 {% else %}
-DELETE FROM {{ t.table }}
+{{ t.dialect.deleting(t.table) }}
 WHERE {{ p.fence() | trim }};
 {% endif %}

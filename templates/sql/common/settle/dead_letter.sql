@@ -8,7 +8,7 @@
 -- Runs: once per dead letter.
 INSERT INTO {{ t.dead_table }} ({{ p.dead_columns() | trim }})
 SELECT {{ p.dead_values() | trim }}
-FROM {{ t.table }}
+FROM {{ t.table }}{{ t.dialect.by_id }}
 WHERE {{ p.fence() | trim }}{% include "locking/copied.sql" %};
 
 -- name: dead_letter_remove
@@ -17,7 +17,7 @@ WHERE {{ p.fence() | trim }}{% include "locking/copied.sql" %};
 -- Locks: the row, held already.
 -- Index: the primary key.
 -- Runs: once per dead letter.
-DELETE FROM {{ t.table }}
+{{ t.dialect.deleting(t.table) }}
 WHERE {{ p.fence() | trim }};
 {% else %}
 {% include "settle/dead_letter_in_place.sql" %}

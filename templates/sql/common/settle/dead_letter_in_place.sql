@@ -10,7 +10,7 @@
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.
-UPDATE {{ t.table }}
+UPDATE {{ t.table }}{{ t.dialect.by_id }}
 SET {{ (p.buried() if t.fate == "group" else p.marked()) | trim }}
 WHERE {{ p.fence() | trim }};
 {% endif %}

@@ -2,8 +2,11 @@
 -- name: enqueue
 -- Adds one row.{% if t.dedupe_key %} A row whose {{ t.column_of("dedupe_key").field }} is queued already is refused.{% endif %}
 
+{% if t.channel %}
+-- Its commit wakes the workers that listen on {{ t.channel }}; the notification carries nothing.
+{% endif %}
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: nothing that others wait for{% if t.channel %}; commits that notify take turns{% endif %}.
 -- Index: {% if t.dedupe_key %}{{ dedupe_index }}{% else %}none{% endif %}.
 -- Runs: once per row.
 INSERT INTO {{ t.table }} ({{ enqueued | map(attribute="name") | join(", ") }})

@@ -11,7 +11,7 @@
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 {% if t.retry_after or rest %}
-UPDATE {{ t.table }}
+UPDATE {{ t.table }}{{ t.dialect.by_id }}
 SET {% if t.retry_after %}{{ t.retry_after }} = :now{{ ", " if rest }}{% endif %}{{ rest }}
 WHERE {{ p.fence() | trim }};
 {% else %}
@@ -27,7 +27,7 @@ WHERE {{ p.fence() | trim }};
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE {{ t.table }}
+UPDATE {{ t.table }}{{ t.dialect.by_id }}
 SET {{ t.retry_after }} = :due{{ ", " if rest }}{{ rest }}
 WHERE {{ p.fence() | trim }};
 {% endif %}

@@ -1,5 +1,5 @@
 {% import "pieces.sql" as p with context %}
-{% if not t.locked_until or t.described.fifo %}
+{% if not t.locked_until or (t.described.fifo and scope != "ungrouped") %}
 {% include "care/stats_looked.sql" %}
 {% else %}
 {% set suffix = name | replace("claim", "", 1) %}

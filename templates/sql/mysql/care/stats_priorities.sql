@@ -1,5 +1,5 @@
 {% import "pieces.sql" as p with context %}
-{% if t.stepped %}
+{% if t.stepped and not (t.described.fifo and scope != "ungrouped") %}
 {% set c = [] %}
 {% if scope == "group" %}{% do c.append(t.group ~ " = :group") %}{% endif %}
 {% if scope == "ungrouped" %}{% do c.append(t.group ~ " IS NULL") %}{% endif %}

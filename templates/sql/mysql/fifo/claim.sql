@@ -1,5 +1,6 @@
 {% import "pieces.sql" as p with context %}
 {% import "fifo/pieces.sql" as f with context %}
+{% import "fifo/idle.sql" as i with context %}
 {% set many = scope == "table" %}
 {{ f.claim_facts() -}}
 -- Transaction: that of guard, at READ COMMITTED; after it{{ " and before claim_write. Rows are the claim's after COMMIT only" if t.locked_until }}.
@@ -15,7 +16,7 @@ FROM (
         WHERE {{ p.unfinished() | trim ~ " AND " if p.unfinished() | trim }}{{ t.group }} IN (:groups)
     ) AS g
 {% if t.locked_until %}
-    WHERE {{ f.idle("g.candidate_group") }}
+    WHERE {{ i.idle("g.candidate_group") }}
 {% endif %}
 ) AS head
 {% else %}
@@ -26,6 +27,6 @@ FROM (
 STRAIGHT_JOIN {{ t.table }} AS t ON t.{{ t.id }} = head.candidate_id
 WHERE {{ f.claimable("t.") | trim }}
 {% if t.locked_until and not many %}
-    AND {{ f.idle(":group") }}
+    AND {{ i.idle(":group") }}
 {% endif %}
 {% include "locking/skipping.sql" %};

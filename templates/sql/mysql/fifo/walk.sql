@@ -6,7 +6,7 @@
 SELECT {{ f.told() | trim }}
 FROM (
     SELECT DISTINCT {{ t[t.finished_by] ~ ", " if t.finished_by }}{{ t.group }} AS candidate_group FROM {{ t.table }}
-    {{ "WHERE " ~ f.from_here(first, "") | trim ~ "\n    " if f.from_here(first, "") | trim }}ORDER BY {{ t[t.finished_by] ~ ", " if t.finished_by }}{{ t.group }} LIMIT :window
+    {{ "WHERE " ~ f.from_here(first, "") | trim ~ "\n    " if f.from_here(first, "") | trim }}{% include "fifo/stepping.sql" %}LIMIT :window
 ) AS seen
 ORDER BY seen.candidate_group;
 

@@ -14,6 +14,8 @@ SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS ca
     )
 {%- endmacro %}
 {% macro by(c) %}{% for o in t.order[:-1] %}{{ c }}candidate_{{ loop.index }}, {% endfor %}{{ c }}candidate_id{% endmacro %}
+{# Dead letters in a group of this table are not left out of the list: the index could not be stepped through. #}
+{% set walked = (p.unfinished() if scope == "table" else p.scoped(scope)) | trim %}
 {% if t.stepped %}
 -- name: {{ name | replace("claim", "due_priorities", 1) }}
 -- Lists the priorities{{ of_scope }} that have due rows, most urgent first, so that rows delayed at a better
@@ -23,12 +25,12 @@ SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS ca
 -- Index: {{ claim_index }}
 -- Runs: once per poll.
 SELECT priority FROM (
-    (SELECT {{ t.priority }} AS priority, MIN({{ t.retry_after }}) AS due FROM {{ t.table }}
-     WHERE {{ (p.scoped(scope) | trim ~ " AND ") if p.scoped(scope) | trim }}{{ t.locked_until }} IS NULL
-     GROUP BY {{ lead | join(", ") }}{{ ", " if lead }}{{ t.locked_until }}, {{ t.priority }} HAVING due <= :now)
+    (SELECT {{ t.priority }} AS priority, MIN({{ t.retry_after }}) FROM {{ t.table }}
+     WHERE {{ walked ~ " AND " if walked }}{{ t.locked_until }} IS NULL
+     GROUP BY {{ lead | join(", ") }}{{ ", " if lead }}{{ t.locked_until }}, {{ t.priority }} HAVING MIN({{ t.retry_after }}) <= :now)
     UNION
     (SELECT {{ t.priority }}, NULL FROM {{ t.table }}
-     WHERE {{ (p.scoped(scope) | trim ~ " AND ") if p.scoped(scope) | trim }}{{ t.locked_until }} <= :now AND {{ t.retry_after }} <= :now)
+     WHERE {{ walked ~ " AND " if walked }}{{ t.locked_until }} <= :now AND {{ t.retry_after }} <= :now)
 ) AS listed
 GROUP BY priority ORDER BY priority;
 
@@ -42,7 +44,7 @@ GROUP BY priority ORDER BY priority;
 -- Runs: once per poll{{ " and priority" if t.stepped }}.
 SELECT {{ p.returned("t.") | trim }}
 FROM {{ union() }} AS c
-STRAIGHT_JOIN {{ t.table }} AS t ON t.{{ t.id }} = c.candidate_id
+STRAIGHT_JOIN {{ t.table }} AS t{{ t.dialect.by_id }} ON t.{{ t.id }} = c.candidate_id
 WHERE {{ p.due(scope, "t.", "free", pr) | trim }}
 ORDER BY {{ by("c.") }}
 LIMIT :limit

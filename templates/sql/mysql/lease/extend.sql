@@ -6,7 +6,7 @@
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: every half lease.
-SELECT {{ t.id }} FROM {{ t.table }}
+SELECT {{ t.id }} FROM {{ t.table }}{{ t.dialect.by_id }}
 WHERE {{ p.tuples() | trim }}
 FOR UPDATE SKIP LOCKED;
 
@@ -16,7 +16,7 @@ FOR UPDATE SKIP LOCKED;
 -- Locks: rows that extend holds already.
 -- Index: the primary key.
 -- Runs: every half lease.
-UPDATE {{ t.table }}
+UPDATE {{ t.table }}{{ t.dialect.by_id }}
 SET {{ t.locked_until }} = :locked_until
 WHERE {{ p.tuples() | trim }};
 
@@ -26,5 +26,5 @@ WHERE {{ p.tuples() | trim }};
 -- Locks: none.
 -- Index: the primary key.
 -- Runs: when an extension brought back fewer rows than it named.
-SELECT {{ t.id }}, {{ t.locked_until }} FROM {{ t.table }}
+SELECT {{ t.id }}, {{ t.locked_until }} FROM {{ t.table }}{{ t.dialect.by_id }}
 WHERE {{ p.tuples() | trim }};

@@ -5,7 +5,7 @@
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE {{ t.table }}
+UPDATE {{ t.table }}{{ t.dialect.by_id }}
 SET {{ t.locked_until }} = NULL
 WHERE {{ p.tuples() | trim }};
 
@@ -18,7 +18,7 @@ WHERE {{ p.tuples() | trim }};
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE {{ t.table }}
+UPDATE {{ t.table }}{{ t.dialect.by_id }}
 SET {{ t.locked_until }} = NULL{% if t.attempt and not t.coarse_token %}, {{ t.attempt }} = {{ t.attempt }} - 1{% endif %}
 
 WHERE {{ p.tuples() | trim }};

@@ -1,5 +1,6 @@
 {% import "pieces.sql" as p with context %}
 {% import "fifo/pieces.sql" as f with context %}
+{% import "fifo/idle.sql" as i with context %}
 {% set many = scope == "table" %}
 {% set the_group = "g.candidate_group" if many else ":group" %}
 {{ f.claim_facts() -}}
@@ -16,7 +17,7 @@ WITH head{{ t.x }}(candidate_id) AS (
     FROM unnest(CAST(:groups AS {{ t.type_of("group") }}[])) AS g(candidate_group)
 {% endif %}
 {% if t.locked_until %}
-    WHERE {{ f.idle(the_group) }}
+    WHERE {{ i.idle(the_group) }}
 {% endif %}
 ){% if t.locked_until %}, candidate{{ t.x }} AS (
     SELECT t.{{ t.id }}{% if spent %}, t.{{ t.attempt }}{% if t.fate == "group" %}, t.{{ t.group }}{% endif %}{% endif %}
@@ -28,8 +29,11 @@ WITH head{{ t.x }}(candidate_id) AS (
 {% include "lease/taken.sql" %}
 {% else %}
 
-SELECT {{ p.returned("t.") | trim }}
-FROM head{{ t.x }} AS h JOIN {{ t.table }} AS t ON t.{{ t.id }} = h.candidate_id
-WHERE {{ f.claimable("t.") | trim }}
-FOR NO KEY UPDATE OF t SKIP LOCKED;
+SELECT {{ p.returned("c.") | trim }}, txid_current_if_assigned()
+FROM (
+    SELECT {{ p.bare("t.") | trim }}
+    FROM head{{ t.x }} AS h JOIN {{ t.table }} AS t ON t.{{ t.id }} = h.candidate_id
+    WHERE {{ f.claimable("t.") | trim }}
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+) AS c;
 {% endif %}

@@ -1,5 +1,6 @@
 {% import "pieces.sql" as p with context %}
 {% import "fifo/pieces.sql" as f with context %}
+{% import "fifo/idle.sql" as i with context %}
 {{ f.claim_facts(False) | replace(" that guard granted", " that walk found" if scope == "table" else "") -}}
 -- One writer at a time: no guard is needed.
 -- Transaction: its own, BEGIN IMMEDIATE{{ ", after walk" if scope == "table" }}{{ ", before exhaust" if spent }}. Rows are the claim's after COMMIT only.
@@ -12,7 +13,7 @@ SET {{ p.take() }}
 WHERE {{ t.id }} IN (
     SELECT ({{ f.head("g.candidate_group", "y." ~ t.id) }})
     FROM (SELECT value AS candidate_group FROM json_each(:groups)) AS g
-    WHERE {{ f.idle("g.candidate_group") }}
+    WHERE {{ i.idle("g.candidate_group") }}
 )
     AND {{ f.claimable("") | trim }}
 {% else %}
@@ -20,6 +21,6 @@ WHERE {{ t.id }} = (
         {{ f.head(":group", "y." ~ t.id) | trim }}
     )
     AND {{ f.claimable("") | trim }}
-    AND {{ f.idle(":group") }}
+    AND {{ i.idle(":group") }}
 {% endif %}
 RETURNING {{ p.returned("", " - 1") | trim }};

@@ -2,8 +2,9 @@
 -- name: {{ name }}
 -- Takes up to :limit due rows{{ of_scope }} and counts the attempt. They come back in no order: the caller sorts them.
 {% if t.stepped %}
--- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim;
--- CROSS JOIN fixes that order, and the index gives the rest.
+-- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
+-- Each priority's rows come as a JSON list: a join would leave their order to the planner, which may also
+-- read the whole table for a Bloom filter first.
 {% endif %}
 -- Transaction: its own, BEGIN IMMEDIATE; {% if spent %}before exhaust{% else %}the only statement{% endif %}. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
@@ -21,8 +22,14 @@ WHERE {{ t.id }} IN (
                 WHERE {{ (p.scoped(scope, "t.") | trim ~ " AND ") if p.scoped(scope) | trim }}t.{{ t.priority }} > step{{ t.x }}.priority)
         FROM step{{ t.x }} WHERE step{{ t.x }}.priority IS NOT NULL
     )
-    SELECT t.{{ t.id }} FROM step{{ t.x }} CROSS JOIN {{ t.table }} AS t
-    ON {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority") | trim }}
+    SELECT due.value FROM step{{ t.x }} CROSS JOIN json_each((
+        SELECT json_group_array(one.id) FROM (
+            SELECT t.{{ t.id }} AS id FROM {{ t.table }} AS t
+            WHERE {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority") | trim }}
+            ORDER BY {{ p.order_within("t.") }}
+            LIMIT :limit
+        ) AS one
+    )) AS due
     LIMIT :limit
 {% else %}
     SELECT {{ t.id }} FROM {{ t.table }}

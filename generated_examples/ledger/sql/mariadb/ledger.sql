@@ -1,0 +1,477 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form lease · mariadb
+
+-- name: walk_first
+-- Looks at the groups from the first on, :window of them, and tells which have a head that can be claimed
+-- and nothing in work; no group is beyond while :until is NULL.
+--   :now  datetime(6), UTC, the host's clock
+--   :until  bigint
+--   :window  integer, how many candidates are read
+-- Transaction: the claim's, before guard: what it says is decided again by claim_table.
+-- Locks: none.
+-- Index: ledger_claim, ledger_work
+-- Runs: once per circle through the groups.
+SELECT seen.candidate_group,
+    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y
+        WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
+        ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
+    AND NOT COALESCE((
+        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        WHERE b.`booked_at` IS NULL AND b.`account` = seen.candidate_group
+        ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
+    ), FALSE) AS ready,
+    COALESCE(seen.candidate_group > :until, FALSE) AS beyond
+FROM (
+    SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+    WHERE `booked_at` IS NULL
+    LIMIT :window
+) AS seen
+ORDER BY seen.candidate_group;
+
+-- name: walk
+-- Looks at the groups after :after, :window of them, as walk_first does; those after :until are beyond the
+-- circle, which began there.
+--   :now  datetime(6), UTC, the host's clock
+--   :until  bigint
+--   :after  bigint
+--   :window  integer, how many candidates are read
+-- Transaction: the claim's, before guard: what it says is decided again by claim_table.
+-- Locks: none.
+-- Index: ledger_claim, ledger_work
+-- Runs: once per poll, and again while groups are wanted.
+SELECT seen.candidate_group,
+    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y
+        WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
+        ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
+    AND NOT COALESCE((
+        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        WHERE b.`booked_at` IS NULL AND b.`account` = seen.candidate_group
+        ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
+    ), FALSE) AS ready,
+    COALESCE(seen.candidate_group > :until, FALSE) AS beyond
+FROM (
+    SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+    WHERE `booked_at` IS NULL AND `account` > :after
+    LIMIT :window
+) AS seen
+ORDER BY seen.candidate_group;
+
+-- name: guard
+-- Locks up to :limit of these groups against other claims, without waiting, and tells which: their places in
+-- the list, and whether the lock is this session's. Its name is a hash of the schema, the table and the group,
+-- without the blanks at the group's end, which no comparison here counts. What decides is a statement of its
+-- own after it: only what begins after the lock sees what its last holder committed.
+--   :group_list  text, a JSON list of groups
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before claim and claim_table.
+-- Locks: GET_LOCK, until guard_release.
+-- Index: none.
+-- Runs: once per poll, and again while groups are wanted.
+SELECT g.place, IS_USED_LOCK(g.name) = CONNECTION_ID() AS held
+FROM (
+    SELECT place, SHA2(CONVERT(
+        CONCAT(DATABASE(), '.ledger:', RTRIM(candidate_group))
+        USING utf8mb4), 256) AS name
+    FROM JSON_TABLE(:group_list, '$[*]' COLUMNS (
+        place FOR ORDINALITY,
+        candidate_group varchar(1000) CHARACTER SET utf8mb4 PATH '$' ERROR ON ERROR
+    )) AS listed
+) AS g
+WHERE COALESCE(GET_LOCK(g.name, 0), -1) <> 0
+LIMIT :limit;
+
+-- name: guard_release
+-- Unlocks these groups: 1 for each that was locked.
+--   :group_list  text, a JSON list of groups
+-- Transaction: none. After the COMMIT or ROLLBACK of the transaction that guard was in: GET_LOCK outlives it.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per poll that locked groups.
+SELECT g.place, RELEASE_LOCK(g.name) AS released
+FROM (
+    SELECT place, SHA2(CONVERT(
+        CONCAT(DATABASE(), '.ledger:', RTRIM(candidate_group))
+        USING utf8mb4), 256) AS name
+    FROM JSON_TABLE(:group_list, '$[*]' COLUMNS (
+        place FOR ORDINALITY,
+        candidate_group varchar(1000) CHARACTER SET utf8mb4 PATH '$' ERROR ON ERROR
+    )) AS listed
+) AS g;
+
+-- name: claim
+-- Takes the head of a group that guard granted, and counts the attempt.
+-- The head is the first row, due or not: one that is not due holds its group.
+-- It is chosen first and locked by id: SKIP LOCKED where it is chosen would hand out the row behind a locked head.
+-- A group of which a row is in work yields nothing, whatever has come before that row since.
+--   :group  bigint
+--   :now  datetime(6), UTC, the host's clock
+-- Transaction: that of guard, at READ COMMITTED; after it and before claim_write. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until the commit.
+-- Index: ledger_claim, ledger_work and the primary key.
+-- Runs: once per poll.
+SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, t.`attempt`
+FROM (
+        SELECT y.`entry` AS candidate_id FROM `ledger` AS y
+        WHERE y.`booked_at` IS NULL AND y.`account` = :group
+        ORDER BY y.`entry` LIMIT 1
+) AS head
+STRAIGHT_JOIN `ledger` AS t ON t.`entry` = head.candidate_id
+WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
+    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+    AND NOT COALESCE((
+        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        WHERE b.`booked_at` IS NULL AND b.`account` = :group
+        ORDER BY b.`locked_until` DESC LIMIT 1
+    ), FALSE)
+FOR UPDATE SKIP LOCKED;
+
+-- name: claim_table
+-- Takes the heads of the groups that guard granted, and counts the attempt.
+-- The head is the first row, due or not: one that is not due holds its group.
+-- It is chosen first and locked by id: SKIP LOCKED where it is chosen would hand out the row behind a locked head.
+-- A group of which a row is in work yields nothing, whatever has come before that row since.
+--   :groups  list of groups
+--   :now  datetime(6), UTC, the host's clock
+-- Transaction: that of guard, at READ COMMITTED; after it and before claim_write. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until the commit.
+-- Index: ledger_claim, ledger_work and the primary key.
+-- Runs: once per poll.
+SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, t.`attempt`
+FROM (
+    SELECT (SELECT y.`entry` FROM `ledger` AS y
+        WHERE y.`booked_at` IS NULL AND y.`account` = g.candidate_group
+        ORDER BY y.`account`, y.`entry` LIMIT 1) AS candidate_id
+    FROM (
+        SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+        WHERE `booked_at` IS NULL AND `account` IN (:groups)
+    ) AS g
+    WHERE NOT COALESCE((
+        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        WHERE b.`booked_at` IS NULL AND b.`account` = g.candidate_group
+        ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
+    ), FALSE)
+) AS head
+STRAIGHT_JOIN `ledger` AS t ON t.`entry` = head.candidate_id
+WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
+    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+FOR UPDATE SKIP LOCKED;
+
+-- name: claim_write
+-- Writes the expiry into the rows the claim locked, and counts the attempt.
+--   :locked_until  datetime(6), UTC, the new expiry: now + 30 s
+--   :ids  list of ids
+-- Transaction: the claim's; the last statement before COMMIT.
+-- Locks: rows the claim holds already.
+-- Index: the primary key.
+-- Runs: once per claim that brought rows.
+UPDATE `ledger`
+SET `locked_until` = :locked_until, `attempt` = `attempt` + 1
+WHERE `entry` IN (:ids);
+
+-- name: exhaust
+-- Copies rows whose crashes used their attempts up into the dead-letter table.
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  datetime(6), UTC, the host's clock
+--   :ids  list of ids
+-- Transaction: the claim's, after claim.
+-- Locks: rows the claim holds already.
+-- Index: the primary key.
+-- Runs: when a claim met such rows.
+INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `locked_until`,
+    `booked_at`, `cents`, `text`, `reason`, `error`, `died_at`)
+SELECT `entry`, `account`, `book_after`, `attempt`, NULL, `booked_at`, `cents`, `text`, :reason,
+    :error, :now
+FROM `ledger`
+WHERE `entry` IN (:ids);
+
+-- name: exhaust_remove
+-- Removes the rows that exhaust copied.
+--   :ids  list of ids
+-- Transaction: the claim's, after exhaust.
+-- Locks: rows the claim holds already.
+-- Index: the primary key.
+-- Runs: when a claim met such rows.
+DELETE FROM `ledger`
+WHERE `entry` IN (:ids);
+
+-- name: extend
+-- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
+-- it is tried again, and extension and settlement never wait for each other.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: its own, at READ COMMITTED; before extend_write.
+-- Locks: the rows it returns, until the commit.
+-- Index: the primary key.
+-- Runs: every half lease.
+SELECT `entry` FROM `ledger`
+WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL
+FOR UPDATE SKIP LOCKED;
+
+-- name: extend_write
+-- Moves their expiry.
+--   :locked_until  datetime(6), UTC, the new expiry: now + 30 s
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: that of extend, after it.
+-- Locks: rows that extend holds already.
+-- Index: the primary key.
+-- Runs: every half lease.
+UPDATE `ledger`
+SET `locked_until` = :locked_until
+WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
+
+-- name: held
+-- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: that of extend.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when an extension brought back fewer rows than it named.
+SELECT `entry`, `locked_until` FROM `ledger`
+WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
+
+-- name: release
+-- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE `ledger`
+SET `locked_until` = NULL
+WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
+
+-- name: give_back
+-- Gives rows back at once whose handler never started, with their attempt.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE `ledger`
+SET `locked_until` = NULL, `attempt` = `attempt` - 1
+WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the lease is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE `ledger`
+SET `booked_at` = :now, `locked_until` = NULL
+WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `booked_at` IS NULL;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE `ledger`
+SET `book_after` = :now, `locked_until` = NULL
+WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `booked_at` IS NULL;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the lease is lost.
+--   :due  datetime(6), UTC, when the row is due again
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE `ledger`
+SET `book_after` = :due, `locked_until` = NULL
+WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `booked_at` IS NULL;
+
+-- name: dead_letter
+-- Copies the row into the dead-letter table. No row: the lease is lost.
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  datetime(6), UTC, the host's clock
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own. First of two statements; dead_letter_remove is the second.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `locked_until`,
+    `booked_at`, `cents`, `text`, `reason`, `error`, `died_at`)
+SELECT `entry`, `account`, `book_after`, `attempt` - 1, NULL, `booked_at`, `cents`, `text`, :reason,
+    :error, :now
+FROM `ledger`
+WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `booked_at` IS NULL
+FOR UPDATE;
+
+-- name: dead_letter_remove
+-- Removes the row that dead_letter copied.
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the same. Second of two statements.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+DELETE FROM `ledger`
+WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `booked_at` IS NULL;
+
+-- name: enqueue
+-- Adds one row.
+--   :account  bigint
+--   :cents  bigint
+--   :text  varchar(200)
+--   :book_after  datetime(6)
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO `ledger` (`account`, `cents`, `text`, `attempt`, `book_after`)
+VALUES (:account, :cents, :text, 1, :book_after)
+RETURNING `entry`;
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: ledger_rejected_oldest
+-- Runs: when an operator brings dead letters back.
+SELECT d.`entry` FROM `ledger_rejected` AS d
+WHERE NOT EXISTS (SELECT 1 FROM `ledger` AS q WHERE q.`entry` = d.`entry`)
+ORDER BY d.`died_at`, d.`entry`
+LIMIT :limit;
+
+-- name: redrive_lock
+-- Locks those of the rows that are dead letters.
+--   :ids  list of ids
+-- Transaction: the caller's when one is open, else its own. Before redrive.
+-- Locks: the rows it returns, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back.
+SELECT t.`entry` FROM `ledger_rejected` AS t
+WHERE t.`entry` IN (:ids)
+ORDER BY t.`entry`
+FOR UPDATE;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt, under their old id.
+-- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+--   :now  datetime(6), UTC, the host's clock
+--   :ids  list of ids
+-- Transaction: the same, after redrive_lock and before redrive_remove.
+-- Locks: the rows, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+INSERT INTO `ledger` (`entry`, `account`, `book_after`, `attempt`, `locked_until`, `booked_at`,
+    `cents`, `text`)
+SELECT `entry`, `account`, :now, 1, NULL, NULL, `cents`, `text`
+FROM `ledger_rejected`
+WHERE `entry` IN (:ids)
+FOR UPDATE;
+
+-- name: redrive_remove
+-- Removes the dead letters that redrive brought back.
+--   :ids  list of ids
+-- Transaction: the same, after redrive.
+-- Locks: rows that redrive_lock holds already.
+-- Index: the primary key of the dead-letter table.
+-- Runs: when an operator brings dead letters back.
+DELETE FROM `ledger_rejected`
+WHERE `entry` IN (:ids);
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
+-- DELETE by a list of ids may read a small table through, and wait for rows that others hold.
+--   :before  datetime(6), UTC, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own, at READ COMMITTED; committed before the next batch.
+-- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Index: ledger_purge, and the primary key.
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+DELETE t FROM (
+    SELECT `entry` FROM `ledger`
+    WHERE `booked_at` < :before
+    ORDER BY `booked_at`
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`;
+
+-- name: stats_due
+-- Counts the rows of one group that are due, delayed or in work, and finds the oldest due time.
+-- It looks at the first :most unfinished rows only; the last column says at how many.
+--   :now  datetime(6), UTC, the host's clock
+--   :group  bigint
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: ledger_claim
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN `book_after` <= :now
+    AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN 1 END) AS due_rows,
+    COUNT(CASE WHEN `book_after` > :now THEN 1 END) AS delayed_rows,
+    COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN `book_after` <= :now
+        AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN `book_after` END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `entry`, `book_after`, `locked_until` FROM `ledger`
+    WHERE `account` = :group AND `booked_at` IS NULL
+    ORDER BY `entry` LIMIT :most
+) AS looked;
+
+-- name: stats_due_table
+-- Counts the rows that are due, delayed or in work, and finds the oldest due time.
+-- It looks at the first :most unfinished rows only; the last column says at how many.
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: ledger_claim
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN `book_after` <= :now
+    AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN 1 END) AS due_rows,
+    COUNT(CASE WHEN `book_after` > :now THEN 1 END) AS delayed_rows,
+    COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN `book_after` <= :now
+        AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN `book_after` END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `entry`, `book_after`, `locked_until` FROM `ledger`
+    WHERE `booked_at` IS NULL
+    ORDER BY `account`, `entry` LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT `entry` FROM `ledger_rejected` LIMIT :most) AS looked;

@@ -1,0 +1,485 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form lease · postgres
+
+-- name: walk_first
+-- Looks at the groups from the first on, :window of them, and tells which have a head that can be claimed
+-- and nothing in work; no group is beyond while :until is NULL.
+--   :window  integer, how many candidates are read
+--   :now  timestamptz, the host's clock
+--   :until  bigint
+-- Transaction: the claim's, before guard: what it says is decided again by claim_table.
+-- Locks: none.
+-- Index: ledger_claim, ledger_work
+-- Runs: once per circle through the groups.
+WITH RECURSIVE step(candidate_group) AS (
+    SELECT (SELECT t."account" FROM "ledger" AS t
+            WHERE t."booked_at" IS NULL
+            ORDER BY t."account" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."account" FROM "ledger" AS t
+            WHERE t."booked_at" IS NULL AND t."account" > step.candidate_group
+            ORDER BY t."account" LIMIT 1)
+    FROM step WHERE step.candidate_group IS NOT NULL
+), seen AS (
+    SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
+)
+SELECT seen.candidate_group,
+    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
+        ORDER BY y."account", y."entry" LIMIT 1), FALSE)
+    AND NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = seen.candidate_group
+            AND b."locked_until" > :now
+    ) AS ready,
+    COALESCE(seen.candidate_group > CAST(:until AS bigint), FALSE) AS beyond
+FROM seen AS seen
+ORDER BY seen.candidate_group;
+
+-- name: walk
+-- Looks at the groups after :after, :window of them, as walk_first does; those after :until are beyond the
+-- circle, which began there.
+--   :after  bigint
+--   :window  integer, how many candidates are read
+--   :now  timestamptz, the host's clock
+--   :until  bigint
+-- Transaction: the claim's, before guard: what it says is decided again by claim_table.
+-- Locks: none.
+-- Index: ledger_claim, ledger_work
+-- Runs: once per poll, and again while groups are wanted.
+WITH RECURSIVE step(candidate_group) AS (
+    SELECT (SELECT t."account" FROM "ledger" AS t
+            WHERE t."booked_at" IS NULL AND t."account" > CAST(:after AS bigint)
+            ORDER BY t."account" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."account" FROM "ledger" AS t
+            WHERE t."booked_at" IS NULL AND t."account" > step.candidate_group
+            ORDER BY t."account" LIMIT 1)
+    FROM step WHERE step.candidate_group IS NOT NULL
+), seen AS (
+    SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
+)
+SELECT seen.candidate_group,
+    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
+        ORDER BY y."account", y."entry" LIMIT 1), FALSE)
+    AND NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = seen.candidate_group
+            AND b."locked_until" > :now
+    ) AS ready,
+    COALESCE(seen.candidate_group > CAST(:until AS bigint), FALSE) AS beyond
+FROM seen AS seen
+ORDER BY seen.candidate_group;
+
+-- name: guard
+-- Locks up to :limit of these groups against other claims, without waiting, and tells which: their places in
+-- the list. The lock is on the table and the group, by the group's own equality. What decides is a statement
+-- of its own after it: only what begins after the lock sees what its last holder committed.
+--   :groups  list of groups
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before claim and claim_table.
+-- Locks: advisory, until the end of the transaction.
+-- Index: none.
+-- Runs: once per poll, and again while groups are wanted.
+SELECT g.place
+FROM unnest(CAST(:groups AS bigint[])) WITH ORDINALITY AS g(candidate_group, place)
+WHERE pg_try_advisory_xact_lock(
+    hash_array_extended(ARRAY[g.candidate_group], hashtextextended('ledger', 0)))
+LIMIT :limit;
+
+-- name: claim
+-- Takes the head of a group that guard granted, and counts the attempt.
+-- The head is the first row, due or not: one that is not due holds its group.
+-- It is chosen first and locked by id: SKIP LOCKED where it is chosen would hand out the row behind a locked head.
+-- A group of which a row is in work yields nothing, whatever has come before that row since.
+-- Rows whose crashes used up 20 attempts are given up, and come back marked as exhausted.
+--   :group  bigint
+--   :now  timestamptz, the host's clock
+--   :locked_until  timestamptz, the new expiry: now + 30 s
+-- Transaction: that of guard, at READ COMMITTED; after it. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: ledger_claim, ledger_work and the primary key.
+-- Runs: once per poll.
+WITH head(candidate_id) AS (
+    SELECT (SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = :group
+        ORDER BY y."entry" LIMIT 1)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
+    )
+), candidate AS (
+    SELECT t."entry", t."attempt"
+    FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
+    WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+, spent AS (
+    DELETE FROM "ledger" AS t USING candidate AS c
+    WHERE t."entry" = c."entry" AND c."attempt" > 20
+    RETURNING t."entry", t."account", t."book_after", t."attempt", t."locked_until", t."booked_at",
+        t."cents", t."text"
+), filed AS (
+    INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
+        "booked_at", "cents", "text", "reason", "error", "died_at")
+    SELECT "entry", "account", "book_after", "attempt", NULL, "booked_at", "cents", "text",
+        'exhausted', NULL, :now
+    FROM spent
+), taken AS (
+    UPDATE "ledger" AS t
+    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    FROM candidate AS c
+    WHERE t."entry" = c."entry" AND NOT (c."attempt" > 20)
+    RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
+        t."attempt" - 1 AS "attempt"
+)
+SELECT "entry", "account", "book_after", "cents", "text", "attempt",
+    FALSE AS "exhausted?" FROM taken
+UNION ALL
+SELECT "entry", "account", "book_after", "cents", "text", "attempt", TRUE FROM spent
+ORDER BY "book_after", "entry";
+
+-- name: claim_table
+-- Takes the heads of the groups that guard granted, and counts the attempt.
+-- The head is the first row, due or not: one that is not due holds its group.
+-- It is chosen first and locked by id: SKIP LOCKED where it is chosen would hand out the row behind a locked head.
+-- A group of which a row is in work yields nothing, whatever has come before that row since.
+-- Rows whose crashes used up 20 attempts are given up, and come back marked as exhausted.
+--   :groups  list of groups
+--   :now  timestamptz, the host's clock
+--   :locked_until  timestamptz, the new expiry: now + 30 s
+-- Transaction: that of guard, at READ COMMITTED; after it. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: ledger_claim, ledger_work and the primary key.
+-- Runs: once per poll.
+WITH head(candidate_id) AS (
+    SELECT (SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = g.candidate_group
+        ORDER BY y."account", y."entry" LIMIT 1)
+    FROM unnest(CAST(:groups AS bigint[])) AS g(candidate_group)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = g.candidate_group AND b."locked_until" > :now
+    )
+), candidate AS (
+    SELECT t."entry", t."attempt"
+    FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
+    WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+, spent AS (
+    DELETE FROM "ledger" AS t USING candidate AS c
+    WHERE t."entry" = c."entry" AND c."attempt" > 20
+    RETURNING t."entry", t."account", t."book_after", t."attempt", t."locked_until", t."booked_at",
+        t."cents", t."text"
+), filed AS (
+    INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
+        "booked_at", "cents", "text", "reason", "error", "died_at")
+    SELECT "entry", "account", "book_after", "attempt", NULL, "booked_at", "cents", "text",
+        'exhausted', NULL, :now
+    FROM spent
+), taken AS (
+    UPDATE "ledger" AS t
+    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    FROM candidate AS c
+    WHERE t."entry" = c."entry" AND NOT (c."attempt" > 20)
+    RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
+        t."attempt" - 1 AS "attempt"
+)
+SELECT "entry", "account", "book_after", "cents", "text", "attempt",
+    FALSE AS "exhausted?" FROM taken
+UNION ALL
+SELECT "entry", "account", "book_after", "cents", "text", "attempt", TRUE FROM spent
+ORDER BY "book_after", "entry";
+
+-- name: extend
+-- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,
+-- not waited for: it is tried again, and extension and settlement never wait for each other.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+--   :locked_until  timestamptz, the new expiry: now + 30 s
+-- Transaction: its own, at READ COMMITTED; before held, when rows are missing from its answer.
+-- Locks: the rows of the lists, until its commit.
+-- Index: the primary key.
+-- Runs: every half lease.
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "ledger" AS t JOIN held AS h ON t."entry" = h.id
+    WHERE t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+        AND t."booked_at" IS NULL
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "ledger" AS t
+SET "locked_until" = :locked_until
+FROM locked AS h
+WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."booked_at" IS NULL
+RETURNING t."entry";
+
+-- name: held
+-- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: that of extend.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when an extension brought back fewer rows than it named.
+SELECT t."entry", t."locked_until"
+FROM "ledger" AS t JOIN unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+    CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+    ON t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+        AND t."booked_at" IS NULL;
+
+-- name: release
+-- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE "ledger" AS t
+SET "locked_until" = NULL
+FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]),
+    CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."booked_at" IS NULL
+RETURNING t."entry";
+
+-- name: give_back
+-- Gives rows back at once whose handler never started, with their attempt.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE "ledger" AS t
+SET "locked_until" = NULL, "attempt" = t."attempt" - 1
+FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]),
+    CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."booked_at" IS NULL
+RETURNING t."entry";
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the lease is lost.
+--   :now  timestamptz, the host's clock
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE "ledger"
+SET "booked_at" = :now, "locked_until" = NULL
+WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "booked_at" IS NULL;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+--   :now  timestamptz, the host's clock
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "ledger"
+SET "book_after" = :now, "locked_until" = NULL
+WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "booked_at" IS NULL;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the lease is lost.
+--   :due  timestamptz, when the row is due again
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "ledger"
+SET "book_after" = :due, "locked_until" = NULL
+WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "booked_at" IS NULL;
+
+-- name: dead_letter
+-- Moves the row into the dead-letter table, in one statement. No row: the lease is lost.
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  timestamptz, the host's clock
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+WITH moved AS (
+    DELETE FROM "ledger"
+    WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+        AND "booked_at" IS NULL
+    RETURNING "entry", "account", "book_after", "attempt", "locked_until", "booked_at", "cents",
+        "text"
+)
+INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
+    "booked_at", "cents", "text", "reason", "error", "died_at")
+SELECT "entry", "account", "book_after", "attempt" - 1, NULL, "booked_at", "cents", "text",
+    CAST(:reason AS text), CAST(:error AS text), :now
+FROM moved;
+
+-- name: enqueue
+-- Adds one row.
+--   :account  bigint
+--   :cents  bigint
+--   :text  varchar(200)
+--   :book_after  timestamptz(6)
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO "ledger" ("account", "cents", "text", "attempt", "book_after")
+VALUES (:account, :cents, :text, 1, :book_after)
+RETURNING "entry";
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: ledger_rejected_oldest
+-- Runs: when an operator brings dead letters back.
+SELECT d."entry" FROM "ledger_rejected" AS d
+WHERE NOT EXISTS (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry")
+ORDER BY d."died_at", d."entry"
+LIMIT :limit;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt, under their old id.
+-- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+--   :ids  list of ids
+--   :now  timestamptz, the host's clock
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows, in both tables, until the commit; in order of their ids.
+-- Index: the primary keys of both tables.
+-- Runs: when an operator brings dead letters back.
+WITH chosen AS (
+    SELECT "entry", "account", "book_after", "attempt", "locked_until", "booked_at", "cents",
+        "text" FROM "ledger_rejected"
+    WHERE "entry" = ANY(CAST(:ids AS bigint[]))
+    ORDER BY "entry"
+    FOR UPDATE
+), moved AS (
+    INSERT INTO "ledger" ("entry", "account", "book_after", "attempt", "locked_until", "booked_at",
+        "cents", "text") OVERRIDING SYSTEM VALUE
+    SELECT "entry", "account", :now, 1, NULL, NULL, "cents", "text"
+    FROM chosen
+    ON CONFLICT DO NOTHING
+    RETURNING "entry"
+)
+DELETE FROM "ledger_rejected" AS d USING moved AS c
+WHERE d."entry" = c."entry"
+RETURNING d."entry";
+
+-- name: dead_among
+-- Which of these rows are dead letters still: after a redrive that brought back fewer than it was given.
+--   :ids  list of ids
+-- Transaction: that of redrive, after it.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table.
+-- Runs: when redrive left rows behind.
+SELECT "entry" FROM "ledger_rejected"
+WHERE "entry" = ANY(CAST(:ids AS bigint[]));
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first.
+--   :before  timestamptz, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own; committed before the next batch.
+-- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Index: ledger_purge
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+WITH chosen AS (
+    SELECT "entry" FROM "ledger"
+    WHERE "booked_at" < :before
+    ORDER BY "booked_at"
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM "ledger" AS t USING chosen AS c
+WHERE t."entry" = c."entry";
+
+-- name: stats_due
+-- Counts the rows of one group that are due, delayed or in work, and finds the oldest due time.
+-- It looks at the first :most unfinished rows only; the last column says at how many.
+--   :now  timestamptz, the host's clock
+--   :group  bigint
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: ledger_claim
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN "book_after" <= :now
+    AND ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
+    COUNT(CASE WHEN "book_after" > :now THEN 1 END) AS delayed_rows,
+    COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN "book_after" <= :now
+        AND ("locked_until" IS NULL OR "locked_until" <= :now) THEN "book_after" END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "entry", "book_after", "locked_until" FROM "ledger"
+    WHERE "account" = :group AND "booked_at" IS NULL
+    ORDER BY "entry" LIMIT :most
+) AS looked;
+
+-- name: stats_due_table
+-- Counts the rows that are due, delayed or in work, and finds the oldest due time.
+-- It looks at the first :most unfinished rows only; the last column says at how many.
+--   :now  timestamptz, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: ledger_claim
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN "book_after" <= :now
+    AND ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
+    COUNT(CASE WHEN "book_after" > :now THEN 1 END) AS delayed_rows,
+    COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN "book_after" <= :now
+        AND ("locked_until" IS NULL OR "locked_until" <= :now) THEN "book_after" END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "entry", "book_after", "locked_until" FROM "ledger"
+    WHERE "booked_at" IS NULL
+    ORDER BY "account", "entry" LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT "entry" FROM "ledger_rejected" LIMIT :most) AS looked;

@@ -1,0 +1,315 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form lease · mariadb
+
+-- name: claim
+-- Takes up to :limit due rows, in claim order. Candidates are read without locks, a window of
+-- them, and locked by id with the condition again: so no row is locked that is not taken.
+--   :now  datetime(6), UTC, the host's clock
+--   :window  integer, how many candidates are read
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until the commit.
+-- Index: Job Queue_claim, and the primary key.
+-- Runs: once per poll.
+SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, t.`tries`
+FROM (
+        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+         WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
+         ORDER BY `Due`, `Job No` LIMIT :window)
+        UNION ALL
+        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+         WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
+         ORDER BY `Due`, `Job No` LIMIT :window)
+        ORDER BY candidate_1, candidate_id LIMIT :window
+    ) AS c
+STRAIGHT_JOIN `Job Queue` AS t ON t.`Job No` = c.candidate_id
+WHERE t.`State` = 0 AND t.`Due` <= :now AND (t.`Locked` IS NULL OR t.`Locked` <= :now)
+ORDER BY c.candidate_1, c.candidate_id
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: probe
+-- Whether anything is due beyond the window of claim, which came back empty.
+--   :now  datetime(6), UTC, the host's clock
+--   :window  integer, how many candidates are read
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim.
+-- Locks: none.
+-- Index: Job Queue_claim
+-- Runs: after a claim that brought nothing.
+SELECT 1 FROM (
+        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+         WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
+         ORDER BY `Due`, `Job No` LIMIT :window)
+        UNION ALL
+        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+         WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
+         ORDER BY `Due`, `Job No` LIMIT :window)
+        ORDER BY candidate_1, candidate_id LIMIT :window
+    ) AS c
+LIMIT 1 OFFSET :last;
+
+-- name: claim_write
+-- Writes the expiry into the rows the claim locked, and counts the attempt.
+--   :locked_until  datetime(6), UTC, the new expiry: now + 120 s
+--   :ids  list of ids
+-- Transaction: the claim's; the last statement before COMMIT.
+-- Locks: rows the claim holds already.
+-- Index: the primary key.
+-- Runs: once per claim that brought rows.
+UPDATE `Job Queue`
+SET `Locked` = :locked_until, `tries` = `tries` + 1
+WHERE `Job No` IN (:ids);
+
+-- name: extend
+-- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
+-- it is tried again, and extension and settlement never wait for each other.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: its own, at READ COMMITTED; before extend_write.
+-- Locks: the rows it returns, until the commit.
+-- Index: the primary key.
+-- Runs: every half lease.
+SELECT `Job No` FROM `Job Queue`
+WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0
+FOR UPDATE SKIP LOCKED;
+
+-- name: extend_write
+-- Moves their expiry.
+--   :locked_until  datetime(6), UTC, the new expiry: now + 120 s
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: that of extend, after it.
+-- Locks: rows that extend holds already.
+-- Index: the primary key.
+-- Runs: every half lease.
+UPDATE `Job Queue`
+SET `Locked` = :locked_until
+WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
+
+-- name: held
+-- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: that of extend.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when an extension brought back fewer rows than it named.
+SELECT `Job No`, `Locked` FROM `Job Queue`
+WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
+
+-- name: release
+-- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE `Job Queue`
+SET `Locked` = NULL
+WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
+
+-- name: give_back
+-- Gives rows back at once whose handler never started, with their attempt.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE `Job Queue`
+SET `Locked` = NULL, `tries` = `tries` - 1
+WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the lease is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :id  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE `Job Queue`
+SET `Done At` = :now, `State` = 1, `Locked` = NULL
+WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :error  text or NULL, what went wrong
+--   :id  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE `Job Queue`
+SET `Due` = :now, `Locked` = NULL, `last error` = :error
+WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the lease is lost.
+--   :due  datetime(6), UTC, when the row is due again
+--   :error  text or NULL, what went wrong
+--   :id  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE `Job Queue`
+SET `Due` = :due, `Locked` = NULL, `last error` = :error
+WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0;
+
+-- name: dead_letter
+-- Gives the row up: it stays, marked dead. No row: the lease is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :error  text or NULL, what went wrong
+--   :reason  text, why the row is given up
+--   :id  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+UPDATE `Job Queue`
+SET `Done At` = :now, `State` = 9, `Locked` = NULL, `last error` = COALESCE(:error, :reason)
+WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0;
+
+-- name: enqueue
+-- Adds one row.
+--   :Job_No  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
+--   :class_  varchar(40)
+--   :reply_to  varchar(200) or NULL
+--   :due  datetime(6)
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO `Job Queue` (`Job No`, `class`, `reply-to`, `tries`, `State`, `Due`)
+VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
+RETURNING `Job No`;
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: Job Queue_purge
+-- Runs: when an operator brings dead letters back.
+SELECT `Job No` FROM `Job Queue`
+WHERE `State` = 9
+ORDER BY `Done At`, `Job No`
+LIMIT :limit;
+
+-- name: redrive_lock
+-- Locks those of the rows that are dead letters; one that is locked is passed over.
+--   :ids  list of ids
+-- Transaction: the caller's when one is open, else its own. Before redrive.
+-- Locks: the rows it returns, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back.
+SELECT t.`Job No` FROM `Job Queue` AS t
+WHERE t.`Job No` IN (:ids) AND t.`State` = 9
+ORDER BY t.`Job No`
+FOR UPDATE SKIP LOCKED;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt.
+--   :now  datetime(6), UTC, the host's clock
+--   :ids  list of ids
+-- Transaction: the same, after redrive_lock.
+-- Locks: the rows, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+UPDATE `Job Queue`
+SET `State` = 0, `Done At` = NULL, `tries` = 1, `Due` = :now, `Locked` = NULL
+WHERE `Job No` IN (:ids);
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
+-- DELETE by a list of ids may read a small table through, and wait for rows that others hold.
+--   :before  datetime(6), UTC, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own, at READ COMMITTED; committed before the next batch.
+-- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Index: Job Queue_purge, and the primary key.
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+DELETE t FROM (
+    SELECT `Job No` FROM `Job Queue`
+    WHERE `Done At` < :before AND `State` = 1
+    ORDER BY `Done At`
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `Job Queue` AS t ON t.`Job No` = c.`Job No`;
+
+-- name: stats_due
+-- Counts the due rows that hold no lease, and finds the oldest due time.
+-- It looks at the first :most only; the last column says at how many.
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+    MIN(`Due`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `Due` FROM `Job Queue`
+    WHERE `State` = 0 AND `Locked` IS NULL AND `Due` <= :now
+    ORDER BY `Due`, `Job No` LIMIT :most
+) AS looked;
+
+-- name: stats_delayed
+-- Counts the rows that are not due yet, as far as :most.
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (
+    SELECT `Job No` FROM `Job Queue`
+    WHERE `State` = 0 AND `Locked` IS NULL AND `Due` > :now
+    ORDER BY `Due`, `Job No` LIMIT :most
+) AS looked;
+
+-- name: stats_leased
+-- Counts the rows that hold a lease: in work, or due again because it ran out.
+-- It looks at no more than :most; the last column says at how many.
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_claim
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+    COUNT(CASE WHEN `Locked` > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN `Locked` <= :now THEN `Due` END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `Locked`, `Due` FROM `Job Queue`
+    WHERE `State` = 0 AND `Locked` IS NOT NULL
+    LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_purge
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT `Job No` FROM `Job Queue` WHERE `State` = 9 LIMIT :most) AS looked;

@@ -1,0 +1,278 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form lease · postgres
+
+-- name: claim
+-- Takes up to :limit due rows, in claim order, and counts the attempt.
+--   :now  timestamptz, the host's clock
+--   :limit  integer, at most so many rows
+--   :locked_until  timestamptz, the new expiry: now + 120 s
+-- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: Job Queue_claim
+-- Runs: once per poll.
+WITH candidate AS (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+    ORDER BY "Due", "Job No"
+    LIMIT :limit
+    FOR NO KEY UPDATE SKIP LOCKED
+), taken AS (
+    UPDATE "Job Queue" AS t
+    SET "Locked" = :locked_until, "tries" = t."tries" + 1
+    FROM candidate AS c
+    WHERE t."Job No" = c."Job No"
+    RETURNING t."Job No", t."class", t."Due", t."last error", t."reply-to", t."tries" - 1 AS "tries"
+)
+SELECT "Job No", "class", "Due", "last error", "reply-to", "tries"
+FROM taken
+ORDER BY "Due", "Job No";
+
+-- name: extend
+-- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,
+-- not waited for: it is tried again, and extension and settlement never wait for each other.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+--   :locked_until  timestamptz, the new expiry: now + 120 s
+-- Transaction: its own, at READ COMMITTED; before held, when rows are missing from its answer.
+-- Locks: the rows of the lists, until its commit.
+-- Index: the primary key.
+-- Runs: every half lease.
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "Job Queue" AS t JOIN held AS h ON t."Job No" = h.id
+    WHERE t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt AND t."State" = 0
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "Job Queue" AS t
+SET "Locked" = :locked_until
+FROM locked AS h
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING t."Job No";
+
+-- name: held
+-- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: that of extend.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when an extension brought back fewer rows than it named.
+SELECT t."Job No", t."Locked"
+FROM "Job Queue" AS t JOIN unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
+    CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+    ON t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+        AND t."State" = 0;
+
+-- name: release
+-- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE "Job Queue" AS t
+SET "Locked" = NULL
+FROM unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
+    CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING t."Job No";
+
+-- name: give_back
+-- Gives rows back at once whose handler never started, with their attempt.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE "Job Queue" AS t
+SET "Locked" = NULL, "tries" = t."tries" - 1
+FROM unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
+    CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING t."Job No";
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the lease is lost.
+--   :now  timestamptz, the host's clock
+--   :id  varchar(40)
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE "Job Queue"
+SET "Done At" = :now, "State" = 1, "Locked" = NULL
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+--   :now  timestamptz, the host's clock
+--   :error  text or NULL, what went wrong
+--   :id  varchar(40)
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "Job Queue"
+SET "Due" = :now, "Locked" = NULL, "last error" = :error
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the lease is lost.
+--   :due  timestamptz, when the row is due again
+--   :error  text or NULL, what went wrong
+--   :id  varchar(40)
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "Job Queue"
+SET "Due" = :due, "Locked" = NULL, "last error" = :error
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: dead_letter
+-- Gives the row up: it stays, marked dead. No row: the lease is lost.
+--   :now  timestamptz, the host's clock
+--   :error  text or NULL, what went wrong
+--   :reason  text, why the row is given up
+--   :id  varchar(40)
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+UPDATE "Job Queue"
+SET "Done At" = :now, "State" = 9, "Locked" = NULL, "last error" = COALESCE(CAST(:error AS text),
+    CAST(:reason AS text))
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: enqueue
+-- Adds one row.
+--   :Job_No  varchar(40)
+--   :class_  varchar(40)
+--   :reply_to  varchar(200) or NULL
+--   :due  timestamptz(6)
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO "Job Queue" ("Job No", "class", "reply-to", "tries", "State", "Due")
+VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
+RETURNING "Job No";
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: Job Queue_given_up
+-- Runs: when an operator brings dead letters back.
+SELECT "Job No" FROM "Job Queue"
+WHERE "State" = 9
+ORDER BY "Done At", "Job No"
+LIMIT :limit;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt.
+--   :ids  list of ids
+--   :now  timestamptz, the host's clock
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows it returns, until the commit. A row that is locked is passed over.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back.
+WITH chosen AS (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "Job No" = ANY(CAST(:ids AS varchar(40)[])) AND "State" = 9
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE "Job Queue" AS t
+SET "State" = 0, "Done At" = NULL, "tries" = 1, "Due" = :now, "Locked" = NULL
+FROM chosen AS c
+WHERE t."Job No" = c."Job No"
+RETURNING t."Job No";
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first.
+--   :before  timestamptz, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own; committed before the next batch.
+-- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Index: Job Queue_purge
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+WITH chosen AS (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "Done At" < :before AND "State" = 1
+    ORDER BY "Done At"
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM "Job Queue" AS t USING chosen AS c
+WHERE t."Job No" = c."Job No";
+
+-- name: stats_due
+-- Counts the rows that are due or in work, and finds the oldest due time.
+-- It looks at the first :most rows whose time has come only; the last column says at how many.
+--   :now  timestamptz, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_claim
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN 1 END) AS due_rows,
+    0 AS delayed_rows,
+    COUNT(CASE WHEN "Locked" > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN "Due" END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "Job No", "Due", "Locked" FROM "Job Queue"
+    WHERE "State" = 0 AND "Due" <= :now
+    ORDER BY "Due", "Job No" LIMIT :most
+) AS looked;
+
+-- name: stats_delayed
+-- Counts the rows that are not due yet, as far as :most.
+--   :now  timestamptz, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "State" = 0 AND "Due" > :now
+    ORDER BY "Due", "Job No" LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_given_up
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT "Job No" FROM "Job Queue" WHERE "State" = 9 LIMIT :most) AS looked;

@@ -1,0 +1,254 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form lease · sqlite
+
+-- name: claim
+-- Takes up to :limit due rows and counts the attempt. They come back in no order: the caller sorts them.
+--   :locked_until  microseconds since 1970, UTC, the new expiry: now + 120 s
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :limit  integer, at most so many rows
+-- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
+-- Locks: the one writer's lock, until its commit.
+-- Index: Job Queue_claim
+-- Runs: once per poll.
+UPDATE "Job Queue"
+SET "Locked" = :locked_until, "tries" = "tries" + 1
+WHERE "Job No" IN (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+    ORDER BY "Due", "Job No"
+    LIMIT :limit
+)
+RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tries";
+
+-- name: extend
+-- Moves the expiry of every delivery in work, and returns those whose rows it wrote.
+--   :locked_until  microseconds since 1970, UTC, the new expiry: now + 120 s
+--   :held  list of id, token and attempt
+-- Transaction: its own, BEGIN IMMEDIATE; before held, when rows are missing from its answer.
+-- Locks: the one writer's lock, until its commit.
+-- Index: the primary key.
+-- Runs: every half lease.
+UPDATE "Job Queue" AS t
+SET "Locked" = :locked_until
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING "Job No";
+
+-- name: held
+-- Which of these rows still hold a delivery's token, and what it is. After an extension that got no answer.
+--   :held  list of id, token and attempt
+-- Transaction: that of extend.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when an extension brought back fewer rows than it named.
+SELECT t."Job No", t."Locked"
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+JOIN "Job Queue" AS t ON t."Job No" = h.id AND t."Locked" IN (h.token, h.sent)
+    AND t."tries" = h.attempt AND t."State" = 0;
+
+-- name: release
+-- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+--   :held  list of id, token and attempt
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE "Job Queue" AS t
+SET "Locked" = NULL
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING "Job No";
+
+-- name: give_back
+-- Gives rows back at once whose handler never started, with their attempt.
+--   :held  list of id, token and attempt
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE "Job Queue" AS t
+SET "Locked" = NULL, "tries" = t."tries" - 1
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING "Job No";
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the lease is lost.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :id  TEXT
+--   :token  microseconds since 1970, UTC, the expiry held
+--   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE "Job Queue"
+SET "Done At" = :now, "State" = 1, "Locked" = NULL
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :error  text or NULL, what went wrong
+--   :id  TEXT
+--   :token  microseconds since 1970, UTC, the expiry held
+--   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "Job Queue"
+SET "Due" = :now, "Locked" = NULL, "last error" = :error
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the lease is lost.
+--   :due  microseconds since 1970, UTC, when the row is due again
+--   :error  text or NULL, what went wrong
+--   :id  TEXT
+--   :token  microseconds since 1970, UTC, the expiry held
+--   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "Job Queue"
+SET "Due" = :due, "Locked" = NULL, "last error" = :error
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: dead_letter
+-- Gives the row up: it stays, marked dead. No row: the lease is lost.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :error  text or NULL, what went wrong
+--   :reason  text, why the row is given up
+--   :id  TEXT
+--   :token  microseconds since 1970, UTC, the expiry held
+--   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+UPDATE "Job Queue"
+SET "Done At" = :now, "State" = 9, "Locked" = NULL, "last error" = COALESCE(:error, :reason)
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: enqueue
+-- Adds one row.
+--   :Job_No  TEXT
+--   :class_  TEXT
+--   :reply_to  TEXT or NULL
+--   :due  INTEGER
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO "Job Queue" ("Job No", "class", "reply-to", "tries", "State", "Due")
+VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
+RETURNING "Job No";
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: Job Queue_given_up
+-- Runs: when an operator brings dead letters back.
+SELECT "Job No" FROM "Job Queue"
+WHERE "State" = 9
+ORDER BY "Done At", "Job No"
+LIMIT :limit;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :ids  list of ids
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back.
+UPDATE "Job Queue"
+SET "State" = 0, "Done At" = NULL, "tries" = 1, "Due" = :now, "Locked" = NULL
+WHERE "Job No" IN (SELECT value FROM json_each(:ids)) AND "State" = 9
+RETURNING "Job No";
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first.
+--   :before  microseconds since 1970, UTC, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next batch.
+-- Locks: the one writer's lock, until its commit.
+-- Index: Job Queue_purge
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+DELETE FROM "Job Queue"
+WHERE "Job No" IN (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "Done At" < :before AND "State" = 1
+    ORDER BY "Done At"
+    LIMIT :limit
+);
+
+-- name: stats_due
+-- Counts the rows that are due or in work, and finds the oldest due time.
+-- It looks at the first :most rows whose time has come only; the last column says at how many.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_claim
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN 1 END) AS due_rows,
+    0 AS delayed_rows,
+    COUNT(CASE WHEN "Locked" > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN "Due" END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "Job No", "Due", "Locked" FROM "Job Queue"
+    WHERE "State" = 0 AND "Due" <= :now
+    ORDER BY "Due", "Job No" LIMIT :most
+) AS looked;
+
+-- name: stats_delayed
+-- Counts the rows that are not due yet, as far as :most.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "State" = 0 AND "Due" > :now
+    ORDER BY "Due", "Job No" LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: Job Queue_given_up
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT "Job No" FROM "Job Queue" WHERE "State" = 9 LIMIT :most) AS looked;

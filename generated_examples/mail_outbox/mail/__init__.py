@@ -1,0 +1,1 @@
+"""What a mail is made of."""

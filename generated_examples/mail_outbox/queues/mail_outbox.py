@@ -1,0 +1,500 @@
+# From tables.toml: edit that and run `sqlclaimgen build`.
+# format 1 · form row lock · postgres, mysql, mariadb
+"""The work table mail_outbox: row lock form, PostgreSQL, MySQL and MariaDB."""
+
+from __future__ import annotations
+
+import dataclasses as _dataclasses
+import datetime as _datetime
+import typing as _t
+from collections.abc import Iterable as _Iterable
+
+from sqlclaimgen import runtime as _runtime
+from sqlclaimgen.runtime import Ack, Discard, Retry, RetryAfter
+
+__all__ = [
+    "QUEUE",
+    "TABLE",
+    "Ack",
+    "Connection",
+    "Delivery",
+    "Discard",
+    "New",
+    "Outcome",
+    "Retry",
+    "RetryAfter",
+    "Row",
+    "claim",
+    "enqueue",
+    "enqueue_many",
+    "purge",
+    "stats",
+]
+
+from mail.messages import Message as _Message
+
+TABLE = "mail_outbox"
+
+Connection: _t.TypeAlias = _runtime.PostgresConnection | _runtime.MySQLConnection
+Outcome: _t.TypeAlias = Ack | Retry | RetryAfter | Discard
+
+
+@_dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class New:
+    """A row to enqueue."""
+
+    urgency: int = 0
+    once: str | None = None
+    recipient: str
+    message: _Message
+
+
+@_dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row as the claim returned it."""
+
+    id: int
+    urgency: int
+    send_after: _datetime.datetime
+    last_error: str | None
+    once: str | None
+    recipient: str
+    message: _Message
+
+
+class Delivery(_runtime.RowLockDelivery[Row, int]):
+    """One row in one worker's hands.
+
+    Settling is part of the claim's transaction: leaving its block commits.
+    Every settlement raises ClaimLost when the claim's transaction is gone.
+    """
+
+    __slots__ = ()
+
+    @property
+    def attempt(self) -> int:
+        """Which delivery of its row this is, from 1."""
+        return self.number
+
+    def ack(self, conn: Connection) -> None:
+        """Finish the row."""
+        _runtime.settle(conn, self, Ack())
+
+    def retry(self, conn: Connection, error: str | None = None) -> None:
+        """Make the row due now, behind what waits."""
+        _runtime.settle(conn, self, Retry(error))
+
+    def retry_after(
+        self,
+        conn: Connection,
+        delay: _datetime.timedelta,
+        error: str | None = None,
+    ) -> None:
+        """Make the row due again after ``delay``."""
+        _runtime.settle(conn, self, RetryAfter(delay, error))
+
+    def discard(self, conn: Connection) -> None:
+        """Finish the row like ack, counted apart."""
+        _runtime.settle(conn, self, Discard())
+
+
+def enqueue(
+    conn: Connection,
+    new: New,
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+) -> int:
+    """Add a row in the transaction of ``conn``, never committing it.
+
+    Returns the row's id. Raises AlreadyQueued for a dedupe key in the table.
+    """
+    return _runtime.enqueue(QUEUE, conn, new, delay)
+
+
+def enqueue_many(
+    conn: Connection,
+    rows: _Iterable[New],
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+) -> list[int]:
+    """Add rows in the transaction of ``conn``. Returns their ids, in order."""
+    return _runtime.enqueue_many(QUEUE, conn, rows, delay)
+
+
+def claim(
+    conn: Connection,
+    *,
+    limit: int = 1,
+) -> _runtime.Claim[Delivery]:
+    """Take up to ``limit`` due rows.
+
+    The rows are held by a transaction open until the block is left.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return _runtime.claim(QUEUE, conn, _runtime.ONLY, limit)
+
+
+def stats(
+    conn: Connection,
+) -> _runtime.Stats:
+    """Count the rows that are due, delayed, in work and dead, up to 10,000."""
+    return _runtime.stats(QUEUE, conn, _runtime.ONLY)
+
+
+def purge(
+    conn: Connection,
+    *,
+    older_than: _datetime.timedelta,
+    limit: int | None = None,
+    pause: _datetime.timedelta = _datetime.timedelta(0),
+) -> int:
+    """Delete rows that were finished longer than ``older_than`` ago. Returns how many.
+
+    A thousand rows a transaction, ``pause`` between them; ``limit`` rows at most.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return _runtime.purge(QUEUE, conn, older_than, limit, pause)
+
+
+_SQL: dict[str, dict[str, str]] = {
+    "postgres": {
+        "claim": """\
+WITH RECURSIVE step(priority) AS (
+    (SELECT "urgency" FROM "mail_outbox"
+     WHERE "sent_at" IS NULL
+     ORDER BY "urgency" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."urgency" FROM "mail_outbox" AS t
+            WHERE t."sent_at" IS NULL AND t."urgency" > step.priority
+            ORDER BY t."urgency" LIMIT 1)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT c."id", c."urgency", c."send_after", c."last_error", c."once", c."recipient",
+    CAST(c."message" AS text) AS "message", c."attempt", txid_current_if_assigned()
+FROM (
+    SELECT one.* FROM step CROSS JOIN LATERAL (
+        SELECT t."id", t."urgency", t."send_after", t."last_error", t."once", t."recipient",
+            t."message", t."attempt" FROM "mail_outbox" AS t
+        WHERE t."sent_at" IS NULL AND t."urgency" = step.priority AND t."send_after" <= :now
+        ORDER BY t."send_after", t."id"
+        LIMIT :limit
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS one
+    LIMIT :limit
+) AS c
+ORDER BY c."urgency", c."send_after", c."id"\
+""",
+        "holding": """\
+SELECT txid_current_if_assigned() = :transaction\
+""",
+        "ack": """\
+UPDATE "mail_outbox"
+SET "sent_at" = :now, "once" = NULL
+WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL\
+""",
+        "retry": """\
+UPDATE "mail_outbox"
+SET "send_after" = :now, "attempt" = "attempt" + 1, "last_error" = :error
+WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL\
+""",
+        "retry_after": """\
+UPDATE "mail_outbox"
+SET "send_after" = :due, "attempt" = "attempt" + 1, "last_error" = :error
+WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL\
+""",
+        "enqueue": """\
+INSERT INTO "mail_outbox" ("urgency", "once", "recipient", "message", "attempt", "send_after")
+VALUES (:urgency, :once, :recipient, CAST(:message AS jsonb), 1, :send_after)
+ON CONFLICT ("once") DO NOTHING
+RETURNING "id"\
+""",
+        "purge": """\
+WITH chosen AS (
+    SELECT "id" FROM "mail_outbox"
+    WHERE "sent_at" < :before
+    ORDER BY "sent_at"
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM "mail_outbox" AS t USING chosen AS c
+WHERE t."id" = c."id"\
+""",
+        "stats_priorities": """\
+WITH RECURSIVE step(priority) AS (
+    SELECT MIN(t."urgency") FROM "mail_outbox" AS t WHERE t."sent_at" IS NULL
+    UNION ALL
+    SELECT (SELECT MIN(t."urgency") FROM "mail_outbox" AS t
+            WHERE t."sent_at" IS NULL AND t."urgency" > step.priority)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT priority FROM step WHERE priority IS NOT NULL\
+""",
+        "stats_due": """\
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN("send_after") AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "id", "send_after" FROM "mail_outbox"
+    WHERE "sent_at" IS NULL AND "urgency" = :priority AND "send_after" <= :now
+    ORDER BY "send_after", "id" LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT "id" FROM "mail_outbox"
+    WHERE "sent_at" IS NULL AND "urgency" = :priority AND "send_after" > :now
+    ORDER BY "send_after", "id" LIMIT :most
+) AS looked\
+""",
+    },
+    "mysql": {
+        "due_priorities": """\
+SELECT `urgency` FROM `mail_outbox`
+WHERE `sent_at` IS NULL
+GROUP BY `sent_at`, `urgency`
+HAVING MIN(`send_after`) <= :now
+ORDER BY `urgency`\
+""",
+        "claim": """\
+SELECT t.`id`, t.`urgency`, t.`send_after`, t.`last_error`, t.`once`, t.`recipient`, t.`message`,
+    t.`attempt`
+FROM (
+    SELECT `id` AS candidate_id, `urgency` AS candidate_1,
+        `send_after` AS candidate_2 FROM `mail_outbox`
+    WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+    ORDER BY `send_after`, `id` LIMIT :window
+) AS c
+STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.candidate_id
+WHERE t.`sent_at` IS NULL AND t.`urgency` = :priority AND t.`send_after` <= :now
+ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
+        "probe": """\
+SELECT 1 FROM `mail_outbox`
+WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+ORDER BY `send_after`, `id`
+LIMIT 1 OFFSET :last\
+""",
+        "ack": """\
+UPDATE `mail_outbox`
+SET `sent_at` = :now, `once` = NULL
+WHERE `id` = :id AND `sent_at` IS NULL\
+""",
+        "retry": """\
+UPDATE `mail_outbox`
+SET `send_after` = :now, `attempt` = `attempt` + 1, `last_error` = :error
+WHERE `id` = :id AND `sent_at` IS NULL\
+""",
+        "retry_after": """\
+UPDATE `mail_outbox`
+SET `send_after` = :due, `attempt` = `attempt` + 1, `last_error` = :error
+WHERE `id` = :id AND `sent_at` IS NULL\
+""",
+        "enqueue": """\
+INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`, `send_after`)
+VALUES (:urgency, :once, :recipient, :message, 1, :send_after)\
+""",
+        "purge": """\
+DELETE t FROM (
+    SELECT `id` FROM `mail_outbox`
+    WHERE `sent_at` < :before
+    ORDER BY `sent_at`
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.`id`\
+""",
+        "stats_priorities": """\
+SELECT `urgency` FROM `mail_outbox`
+WHERE `sent_at` IS NULL
+GROUP BY `sent_at`, `urgency`\
+""",
+        "stats_due": """\
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN(`send_after`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `id`, `send_after` FROM `mail_outbox`
+    WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+    ORDER BY `send_after`, `id` LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT `id` FROM `mail_outbox`
+    WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` > :now
+    ORDER BY `send_after`, `id` LIMIT :most
+) AS looked\
+""",
+    },
+    "mariadb": {
+        "due_priorities": """\
+SELECT `urgency` FROM `mail_outbox`
+WHERE `sent_at` IS NULL
+GROUP BY `sent_at`, `urgency`
+HAVING MIN(`send_after`) <= :now
+ORDER BY `urgency`\
+""",
+        "claim": """\
+SELECT t.`id`, t.`urgency`, t.`send_after`, t.`last_error`, t.`once`, t.`recipient`, t.`message`,
+    t.`attempt`
+FROM (
+    SELECT `id` AS candidate_id, `urgency` AS candidate_1,
+        `send_after` AS candidate_2 FROM `mail_outbox`
+    WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+    ORDER BY `send_after`, `id` LIMIT :window
+) AS c
+STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.candidate_id
+WHERE t.`sent_at` IS NULL AND t.`urgency` = :priority AND t.`send_after` <= :now
+ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "probe": """\
+SELECT 1 FROM `mail_outbox`
+WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+ORDER BY `send_after`, `id`
+LIMIT 1 OFFSET :last\
+""",
+        "ack": """\
+UPDATE `mail_outbox`
+SET `sent_at` = :now, `once` = NULL
+WHERE `id` = :id AND `sent_at` IS NULL\
+""",
+        "retry": """\
+UPDATE `mail_outbox`
+SET `send_after` = :now, `attempt` = `attempt` + 1, `last_error` = :error
+WHERE `id` = :id AND `sent_at` IS NULL\
+""",
+        "retry_after": """\
+UPDATE `mail_outbox`
+SET `send_after` = :due, `attempt` = `attempt` + 1, `last_error` = :error
+WHERE `id` = :id AND `sent_at` IS NULL\
+""",
+        "enqueue": """\
+INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`, `send_after`)
+VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
+RETURNING `id`\
+""",
+        "purge": """\
+DELETE t FROM (
+    SELECT `id` FROM `mail_outbox`
+    WHERE `sent_at` < :before
+    ORDER BY `sent_at`
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.`id`\
+""",
+        "stats_priorities": """\
+SELECT `urgency` FROM `mail_outbox`
+WHERE `sent_at` IS NULL
+GROUP BY `sent_at`, `urgency`\
+""",
+        "stats_due": """\
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN(`send_after`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `id`, `send_after` FROM `mail_outbox`
+    WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+    ORDER BY `send_after`, `id` LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT `id` FROM `mail_outbox`
+    WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` > :now
+    ORDER BY `send_after`, `id` LIMIT :most
+) AS looked\
+""",
+    },
+}
+
+QUEUE: _runtime.Queue[Delivery, Outcome, New, int] = _runtime.Queue(
+    format=1,
+    table=TABLE,
+    form="row_lock",
+    delivery=Delivery,
+    outcomes=(Ack, Retry, RetryAfter, Discard),
+    id_type=int,
+    row=Row,
+    new=New,
+    columns=(
+        _runtime.Column(
+            "id",
+            "bigint",
+        ),
+        _runtime.Column(
+            "urgency",
+            "smallint",
+        ),
+        _runtime.Column(
+            "send_after",
+            "timestamp(6)",
+        ),
+        _runtime.Column(
+            "last_error",
+            "text",
+        ),
+        _runtime.Column(
+            "once",
+            "varchar",
+        ),
+        _runtime.Column(
+            "recipient",
+            "varchar",
+        ),
+        _runtime.Column(
+            "message",
+            "json",
+            _Message,
+        ),
+    ),
+    id_field="id",
+    order=(
+        "urgency",
+        "send_after",
+        "id",
+    ),
+    enqueued=(
+        _runtime.Column(
+            "urgency",
+            "smallint",
+        ),
+        _runtime.Column(
+            "once",
+            "varchar",
+        ),
+        _runtime.Column(
+            "recipient",
+            "varchar",
+        ),
+        _runtime.Column(
+            "message",
+            "json",
+            _Message,
+        ),
+    ),
+    statements=_SQL,
+    counts_attempts=True,
+    retry=_runtime.RetryPolicy(
+        "exponential",
+        30,
+        7200,
+        0.0,
+    ),
+    retry_after=_runtime.Column(
+        "send_after",
+        "timestamp(6)",
+    ),
+    dedupe_field="once",
+    dedupe_index="mail_outbox_dedupe",
+)

@@ -1,0 +1,10 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form row lock · mariadb
+
+CREATE TABLE `minimal` (
+    `id` bigint NOT NULL AUTO_INCREMENT,
+    `payload` json NOT NULL,
+    PRIMARY KEY (`id`),
+    -- claim relies on it.
+    KEY `minimal_claim` (`id`)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;

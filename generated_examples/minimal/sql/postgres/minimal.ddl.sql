@@ -1,0 +1,11 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form row lock · postgres
+
+CREATE TABLE "minimal" (
+    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    "payload" jsonb NOT NULL
+);
+
+-- claim relies on it.
+CREATE INDEX "minimal_claim" ON "minimal"
+    ("id");

@@ -1,0 +1,858 @@
+# From tables.toml: edit that and run `sqlclaimgen build`.
+# format 1 · form advisory lock · postgres, mysql, mariadb, sqlite
+"""The work table payouts: advisory lock form, PostgreSQL, MySQL, MariaDB and SQLite."""
+
+from __future__ import annotations
+
+import dataclasses as _dataclasses
+import datetime as _datetime
+import decimal as _decimal
+import typing as _t
+import uuid as _uuid
+from collections.abc import Iterable as _Iterable
+
+from sqlclaimgen import runtime as _runtime
+from sqlclaimgen.runtime import Ack, DeadLetter, Discard, Retry, RetryAfter
+
+__all__ = [
+    "QUEUE",
+    "TABLE",
+    "Ack",
+    "Connection",
+    "DeadLetter",
+    "Delivery",
+    "Discard",
+    "New",
+    "Outcome",
+    "Retry",
+    "RetryAfter",
+    "Row",
+    "claim",
+    "enqueue",
+    "enqueue_many",
+    "purge",
+    "redrive",
+    "stats",
+]
+
+from money.models import Currency as _Currency
+
+TABLE = "payouts"
+
+Connection: _t.TypeAlias = (
+    _runtime.PostgresConnection | _runtime.MySQLConnection | _runtime.SQLiteConnection
+)
+Outcome: _t.TypeAlias = Ack | Retry | RetryAfter | Discard | DeadLetter
+
+
+@_dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class New:
+    """A row to enqueue."""
+
+    id: _uuid.UUID
+    account: str
+    amount: _decimal.Decimal
+    currency: _Currency = _dataclasses.field(
+        default_factory=lambda: _Currency("EUR"),
+    )
+
+
+@_dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row as the claim returned it."""
+
+    id: _uuid.UUID
+    account: str
+    due_at: _datetime.datetime
+    last_error: str | None
+    amount: _decimal.Decimal
+    currency: _Currency
+
+
+class Delivery(_runtime.AdvisoryDelivery[Row, _uuid.UUID]):
+    """One row in one worker's hands.
+
+    Settling joins the transaction open on ``conn``, or commits its own.
+    Every settlement raises ClaimLost when the key's lock is gone.
+    """
+
+    __slots__ = ()
+
+    @property
+    def attempt(self) -> int:
+        """Which delivery of its row this is, from 1."""
+        return self.number
+
+    def ack(self, conn: Connection) -> None:
+        """Finish the row."""
+        _runtime.settle(conn, self, Ack())
+
+    def retry(self, conn: Connection, error: str | None = None) -> None:
+        """Make the row due now, behind what waits."""
+        _runtime.settle(conn, self, Retry(error))
+
+    def retry_after(
+        self,
+        conn: Connection,
+        delay: _datetime.timedelta,
+        error: str | None = None,
+    ) -> None:
+        """Make the row due again after ``delay``."""
+        _runtime.settle(conn, self, RetryAfter(delay, error))
+
+    def discard(self, conn: Connection) -> None:
+        """Finish the row like ack, counted apart."""
+        _runtime.settle(conn, self, Discard())
+
+    def dead_letter(
+        self,
+        conn: Connection,
+        reason: str = "rejected",
+        error: str | None = None,
+    ) -> None:
+        """Give the row up."""
+        _runtime.settle(conn, self, DeadLetter(reason, error))
+
+
+def enqueue(
+    conn: Connection,
+    new: New,
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+) -> _uuid.UUID:
+    """Add a row in the transaction of ``conn``, never committing it.
+
+    Returns the row's id.
+    """
+    return _runtime.enqueue(QUEUE, conn, new, delay)
+
+
+def enqueue_many(
+    conn: Connection,
+    rows: _Iterable[New],
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+) -> list[_uuid.UUID]:
+    """Add rows in the transaction of ``conn``. Returns their ids, in order."""
+    return _runtime.enqueue_many(QUEUE, conn, rows, delay)
+
+
+def claim(
+    conn: Connection,
+) -> _runtime.Claim[Delivery]:
+    """Take a due row.
+
+    The row is held by a lock on its key until the block is left.
+    Rows with the same key are in work one at a time, of this table or another.
+    Raises ConnectionBusy when ``conn`` holds another delivery by its key.
+    On SQLite this process keeps the keys: use one process per database file, for two
+    do not see each other's keys and may both deliver a row.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return _runtime.claim(QUEUE, conn, _runtime.ONLY, 1)
+
+
+def stats(
+    conn: Connection,
+) -> _runtime.Stats:
+    """Count the rows that are due, delayed, in work and dead, up to 10,000."""
+    return _runtime.stats(QUEUE, conn, _runtime.ONLY)
+
+
+@_t.overload
+def redrive(
+    conn: Connection,
+    *,
+    ids: _Iterable[_uuid.UUID],
+) -> list[_uuid.UUID]: ...
+
+
+@_t.overload
+def redrive(
+    conn: Connection,
+    *,
+    limit: int,
+) -> list[_uuid.UUID]: ...
+
+
+def redrive(
+    conn: Connection,
+    *,
+    ids: _Iterable[_uuid.UUID] | None = None,
+    limit: int | None = None,
+) -> list[_uuid.UUID]:
+    """Bring dead letters back, due now, from their first attempt. Returns their ids.
+
+    ``ids`` names them, all or none: raises AlreadyQueued when one is queued again.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    Joins the transaction open on ``conn``, or commits its own.
+    """
+    return _runtime.redrive(QUEUE, conn, ids, limit)
+
+
+def purge(
+    conn: Connection,
+    *,
+    older_than: _datetime.timedelta,
+    limit: int | None = None,
+    pause: _datetime.timedelta = _datetime.timedelta(0),
+) -> int:
+    """Delete rows that were finished longer than ``older_than`` ago. Returns how many.
+
+    A thousand rows a transaction, ``pause`` between them; ``limit`` rows at most.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return _runtime.purge(QUEUE, conn, older_than, limit, pause)
+
+
+_SQL: dict[str, dict[str, str]] = {
+    "postgres": {
+        "claim": """\
+SELECT c.candidate_id, c.candidate_key, hashtextextended(c.candidate_key COLLATE "C", 0),
+    pg_backend_pid()
+FROM (
+    SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
+            0) <> ALL(CAST(:locks AS bigint[]))
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS c
+WHERE pg_try_advisory_lock(hashtextextended(c.candidate_key COLLATE "C", 0))
+LIMIT 1\
+""",
+        "probe": """\
+SELECT 1 FROM (
+    SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
+            0) <> ALL(CAST(:locks AS bigint[]))
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS c
+LIMIT 1 OFFSET :last\
+""",
+        "take": """\
+UPDATE "payouts" AS t
+SET "attempt" = t."attempt" + 1
+WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
+    AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C", 0) = :lock
+RETURNING t."id", t."account", t."due_at", t."last_error", t."amount", t."currency",
+    t."attempt" - 1 AS "attempt"\
+""",
+        "give_back": """\
+UPDATE "payouts"
+SET "attempt" = "attempt" - 1
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL\
+""",
+        "locks_in_use": """\
+SELECT (CAST(classid AS bigint) << 32) | CAST(objid AS bigint) FROM pg_locks
+WHERE locktype = 'advisory' AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())\
+""",
+        "unlock": """\
+SELECT pg_advisory_unlock(CAST(:lock AS bigint))\
+""",
+        "ack": """\
+UPDATE "payouts"
+SET "paid_at" = :now
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL\
+""",
+        "retry": """\
+UPDATE "payouts"
+SET "due_at" = :now, "last_error" = :error
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL\
+""",
+        "retry_after": """\
+UPDATE "payouts"
+SET "due_at" = :due, "last_error" = :error
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL\
+""",
+        "dead_letter": """\
+WITH moved AS (
+    DELETE FROM "payouts"
+    WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL
+    RETURNING "id", "account", "due_at", "attempt", "paid_at", "last_error", "amount", "currency"
+)
+INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "last_error",
+    "amount", "currency", "reason", "error", "failed_at")
+SELECT "id", "account", "due_at", "attempt" - 1, "paid_at", "last_error", "amount", "currency",
+    CAST(:reason AS text), CAST(:error AS text), :now
+FROM moved\
+""",
+        "enqueue": """\
+INSERT INTO "payouts" ("id", "account", "amount", "currency", "attempt", "due_at")
+VALUES (:id, :account, :amount, :currency, 1, :due_at)
+RETURNING "id"\
+""",
+        "redrive_oldest": """\
+SELECT d."id" FROM "payouts_failed" AS d
+WHERE NOT EXISTS (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id")
+ORDER BY d."failed_at", d."id"
+LIMIT :limit\
+""",
+        "redrive": """\
+WITH chosen AS (
+    SELECT "id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
+        "currency" FROM "payouts_failed"
+    WHERE "id" = ANY(CAST(:ids AS uuid[]))
+    ORDER BY "id"
+    FOR UPDATE
+), moved AS (
+    INSERT INTO "payouts" ("id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
+        "currency")
+    SELECT "id", "account", :now, 1, NULL, "last_error", "amount", "currency"
+    FROM chosen
+    ON CONFLICT DO NOTHING
+    RETURNING "id"
+)
+DELETE FROM "payouts_failed" AS d USING moved AS c
+WHERE d."id" = c."id"
+RETURNING d."id"\
+""",
+        "dead_among": """\
+SELECT "id" FROM "payouts_failed"
+WHERE "id" = ANY(CAST(:ids AS uuid[]))\
+""",
+        "purge": """\
+WITH chosen AS (
+    SELECT "id" FROM "payouts"
+    WHERE "paid_at" < :before
+    ORDER BY "paid_at"
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM "payouts" AS t USING chosen AS c
+WHERE t."id" = c."id"\
+""",
+        "stats_due": """\
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN("due_at") AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "id", "due_at" FROM "payouts"
+    WHERE "paid_at" IS NULL AND "due_at" <= :now
+    ORDER BY "due_at", "id" LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT "id" FROM "payouts"
+    WHERE "paid_at" IS NULL AND "due_at" > :now
+    ORDER BY "due_at", "id" LIMIT :most
+) AS looked\
+""",
+        "stats_dead": """\
+SELECT COUNT(*) FROM (SELECT "id" FROM "payouts_failed" LIMIT :most) AS looked\
+""",
+    },
+    "mysql": {
+        "claim": """\
+SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
+    IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
+FROM (
+    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+        SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
+    FROM (
+        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
+            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        FROM `payouts` AS t
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+    ) AS k
+    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
+        k.candidate_key)) = 1
+    ORDER BY k.candidate_1, k.candidate_id
+    LIMIT :window
+) AS c
+WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
+LIMIT 1\
+""",
+        "probe": """\
+SELECT 1 FROM (
+    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+        SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
+    FROM (
+        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
+            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        FROM `payouts` AS t
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+    ) AS k
+    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
+        k.candidate_key)) = 1
+    ORDER BY k.candidate_1, k.candidate_id
+    LIMIT :window
+) AS c
+LIMIT 1 OFFSET :last\
+""",
+        "take": """\
+SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`,
+    t.`attempt` FROM `payouts` AS t
+WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
+    AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key
+FOR UPDATE\
+""",
+        "take_write": """\
+UPDATE `payouts`
+SET `attempt` = `attempt` + 1
+WHERE `id` = :id\
+""",
+        "present": """\
+SELECT `id` FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE\
+""",
+        "give_back": """\
+UPDATE `payouts`
+SET `attempt` = `attempt` - 1
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "unlock": """\
+SELECT RELEASE_LOCK(:lock_name)\
+""",
+        "ack": """\
+UPDATE `payouts`
+SET `paid_at` = :now
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "retry": """\
+UPDATE `payouts`
+SET `due_at` = :now, `last_error` = :error
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "retry_after": """\
+UPDATE `payouts`
+SET `due_at` = :due, `last_error` = :error
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "dead_letter": """\
+INSERT INTO `payouts_failed` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`,
+    `amount`, `currency`, `reason`, `error`, `failed_at`)
+SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amount`, `currency`,
+    :reason, :error, :now
+FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE\
+""",
+        "dead_letter_remove": """\
+DELETE FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "enqueue": """\
+INSERT INTO `payouts` (`id`, `account`, `amount`, `currency`, `attempt`, `due_at`)
+VALUES (:id, :account, :amount, :currency, 1, :due_at)\
+""",
+        "redrive_oldest": """\
+SELECT d.`id` FROM `payouts_failed` AS d
+WHERE NOT EXISTS (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id`)
+ORDER BY d.`failed_at`, d.`id`
+LIMIT :limit\
+""",
+        "redrive_lock": """\
+SELECT t.`id` FROM `payouts_failed` AS t
+WHERE t.`id` IN (:ids)
+ORDER BY t.`id`
+FOR UPDATE\
+""",
+        "redrive": """\
+INSERT INTO `payouts` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`, `amount`,
+    `currency`)
+SELECT `id`, `account`, :now, 1, NULL, `last_error`, `amount`, `currency`
+FROM `payouts_failed`
+WHERE `id` IN (:ids)
+FOR UPDATE\
+""",
+        "redrive_remove": """\
+DELETE FROM `payouts_failed`
+WHERE `id` IN (:ids)\
+""",
+        "purge": """\
+DELETE t FROM (
+    SELECT `id` FROM `payouts`
+    WHERE `paid_at` < :before
+    ORDER BY `paid_at`
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `payouts` AS t ON t.`id` = c.`id`\
+""",
+        "stats_due": """\
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN(`due_at`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `id`, `due_at` FROM `payouts`
+    WHERE `paid_at` IS NULL AND `due_at` <= :now
+    ORDER BY `due_at`, `id` LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT `id` FROM `payouts`
+    WHERE `paid_at` IS NULL AND `due_at` > :now
+    ORDER BY `due_at`, `id` LIMIT :most
+) AS looked\
+""",
+        "stats_dead": """\
+SELECT COUNT(*) FROM (SELECT `id` FROM `payouts_failed` LIMIT :most) AS looked\
+""",
+    },
+    "mariadb": {
+        "claim": """\
+SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
+    IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
+FROM (
+    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+        SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
+    FROM (
+        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
+            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        FROM `payouts` AS t
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+    ) AS k
+    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
+        k.candidate_key)) = 1
+    ORDER BY k.candidate_1, k.candidate_id
+    LIMIT :window
+) AS c
+WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
+LIMIT 1\
+""",
+        "probe": """\
+SELECT 1 FROM (
+    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+        SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
+    FROM (
+        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
+            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        FROM `payouts` AS t
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+    ) AS k
+    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
+        k.candidate_key)) = 1
+    ORDER BY k.candidate_1, k.candidate_id
+    LIMIT :window
+) AS c
+LIMIT 1 OFFSET :last\
+""",
+        "take": """\
+SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`,
+    t.`attempt` FROM `payouts` AS t
+WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
+    AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key
+FOR UPDATE\
+""",
+        "take_write": """\
+UPDATE `payouts`
+SET `attempt` = `attempt` + 1
+WHERE `id` = :id\
+""",
+        "present": """\
+SELECT `id` FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE\
+""",
+        "give_back": """\
+UPDATE `payouts`
+SET `attempt` = `attempt` - 1
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "unlock": """\
+SELECT RELEASE_LOCK(:lock_name)\
+""",
+        "ack": """\
+UPDATE `payouts`
+SET `paid_at` = :now
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "retry": """\
+UPDATE `payouts`
+SET `due_at` = :now, `last_error` = :error
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "retry_after": """\
+UPDATE `payouts`
+SET `due_at` = :due, `last_error` = :error
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "dead_letter": """\
+INSERT INTO `payouts_failed` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`,
+    `amount`, `currency`, `reason`, `error`, `failed_at`)
+SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amount`, `currency`,
+    :reason, :error, :now
+FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE\
+""",
+        "dead_letter_remove": """\
+DELETE FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL\
+""",
+        "enqueue": """\
+INSERT INTO `payouts` (`id`, `account`, `amount`, `currency`, `attempt`, `due_at`)
+VALUES (:id, :account, :amount, :currency, 1, :due_at)
+RETURNING `id`\
+""",
+        "redrive_oldest": """\
+SELECT d.`id` FROM `payouts_failed` AS d
+WHERE NOT EXISTS (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id`)
+ORDER BY d.`failed_at`, d.`id`
+LIMIT :limit\
+""",
+        "redrive_lock": """\
+SELECT t.`id` FROM `payouts_failed` AS t
+WHERE t.`id` IN (:ids)
+ORDER BY t.`id`
+FOR UPDATE\
+""",
+        "redrive": """\
+INSERT INTO `payouts` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`, `amount`,
+    `currency`)
+SELECT `id`, `account`, :now, 1, NULL, `last_error`, `amount`, `currency`
+FROM `payouts_failed`
+WHERE `id` IN (:ids)
+FOR UPDATE\
+""",
+        "redrive_remove": """\
+DELETE FROM `payouts_failed`
+WHERE `id` IN (:ids)\
+""",
+        "purge": """\
+DELETE t FROM (
+    SELECT `id` FROM `payouts`
+    WHERE `paid_at` < :before
+    ORDER BY `paid_at`
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `payouts` AS t ON t.`id` = c.`id`\
+""",
+        "stats_due": """\
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN(`due_at`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `id`, `due_at` FROM `payouts`
+    WHERE `paid_at` IS NULL AND `due_at` <= :now
+    ORDER BY `due_at`, `id` LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT `id` FROM `payouts`
+    WHERE `paid_at` IS NULL AND `due_at` > :now
+    ORDER BY `due_at`, `id` LIMIT :most
+) AS looked\
+""",
+        "stats_dead": """\
+SELECT COUNT(*) FROM (SELECT `id` FROM `payouts_failed` LIMIT :most) AS looked\
+""",
+    },
+    "sqlite": {
+        "key_space": """\
+SELECT file FROM pragma_database_list
+WHERE name = 'main' COLLATE NOCASE\
+""",
+        "claim": """\
+SELECT t."id", ('accounts-' || CAST(t."account" AS TEXT)) FROM "payouts" AS t
+WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+    AND ('accounts-' || CAST(t."account" AS TEXT)) NOT IN (SELECT value FROM json_each(:keys))
+ORDER BY t."due_at", t."id"
+LIMIT 1\
+""",
+        "take": """\
+UPDATE "payouts" AS t
+SET "attempt" = t."attempt" + 1
+WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
+    AND ('accounts-' || CAST(t."account" AS TEXT)) = :key
+RETURNING "id", "account", "due_at", "last_error", "amount", "currency", "attempt" - 1 AS "attempt"\
+""",
+        "give_back": """\
+UPDATE "payouts"
+SET "attempt" = "attempt" - 1
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
+""",
+        "ack": """\
+UPDATE "payouts"
+SET "paid_at" = :now
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
+""",
+        "retry": """\
+UPDATE "payouts"
+SET "due_at" = :now, "last_error" = :error
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
+""",
+        "retry_after": """\
+UPDATE "payouts"
+SET "due_at" = :due, "last_error" = :error
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
+""",
+        "dead_letter": """\
+INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "last_error",
+    "amount", "currency", "reason", "error", "failed_at")
+SELECT "id", "account", "due_at", "attempt" - 1, "paid_at", "last_error", "amount", "currency",
+    :reason, :error, :now
+FROM "payouts"
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
+""",
+        "dead_letter_remove": """\
+DELETE FROM "payouts"
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
+""",
+        "enqueue": """\
+INSERT INTO "payouts" ("id", "account", "amount", "currency", "attempt", "due_at")
+VALUES (:id, :account, :amount, :currency, 1, :due_at)
+RETURNING "id"\
+""",
+        "redrive_oldest": """\
+SELECT d."id" FROM "payouts_failed" AS d
+WHERE NOT EXISTS (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id")
+ORDER BY d."failed_at", d."id"
+LIMIT :limit\
+""",
+        "redrive": """\
+INSERT INTO "payouts" ("id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
+    "currency")
+SELECT "id", "account", :now, 1, NULL, "last_error", "amount", "currency"
+FROM "payouts_failed"
+WHERE "id" IN (SELECT value FROM json_each(:ids))
+ON CONFLICT DO NOTHING
+RETURNING "id"\
+""",
+        "redrive_remove": """\
+DELETE FROM "payouts_failed"
+WHERE "id" IN (SELECT value FROM json_each(:ids))\
+""",
+        "dead_among": """\
+SELECT "id" FROM "payouts_failed"
+WHERE "id" IN (SELECT value FROM json_each(:ids))\
+""",
+        "purge": """\
+DELETE FROM "payouts"
+WHERE "id" IN (
+    SELECT "id" FROM "payouts"
+    WHERE "paid_at" < :before
+    ORDER BY "paid_at"
+    LIMIT :limit
+)\
+""",
+        "stats_due": """\
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN("due_at") AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "id", "due_at" FROM "payouts"
+    WHERE "paid_at" IS NULL AND "due_at" <= :now
+    ORDER BY "due_at", "id" LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT "id" FROM "payouts"
+    WHERE "paid_at" IS NULL AND "due_at" > :now
+    ORDER BY "due_at", "id" LIMIT :most
+) AS looked\
+""",
+        "stats_dead": """\
+SELECT COUNT(*) FROM (SELECT "id" FROM "payouts_failed" LIMIT :most) AS looked\
+""",
+    },
+}
+
+QUEUE: _runtime.Queue[Delivery, Outcome, New, _uuid.UUID] = _runtime.Queue(
+    format=1,
+    table=TABLE,
+    form="advisory_lock",
+    delivery=Delivery,
+    outcomes=(Ack, Retry, RetryAfter, Discard, DeadLetter),
+    id_type=_uuid.UUID,
+    row=Row,
+    new=New,
+    columns=(
+        _runtime.Column(
+            "id",
+            "uuid",
+        ),
+        _runtime.Column(
+            "account",
+            "varchar",
+        ),
+        _runtime.Column(
+            "due_at",
+            "timestamp(6)",
+        ),
+        _runtime.Column(
+            "last_error",
+            "text",
+        ),
+        _runtime.Column(
+            "amount",
+            "numeric",
+        ),
+        _runtime.Column(
+            "currency",
+            "varchar",
+            _Currency,
+        ),
+    ),
+    id_field="id",
+    order=(
+        "due_at",
+        "id",
+    ),
+    enqueued=(
+        _runtime.Column(
+            "id",
+            "uuid",
+        ),
+        _runtime.Column(
+            "account",
+            "varchar",
+        ),
+        _runtime.Column(
+            "amount",
+            "numeric",
+        ),
+        _runtime.Column(
+            "currency",
+            "varchar",
+            _Currency,
+        ),
+    ),
+    statements=_SQL,
+    counts_attempts=True,
+    max_attempts=10,
+    retry_after=_runtime.Column(
+        "due_at",
+        "timestamp(6)",
+    ),
+)

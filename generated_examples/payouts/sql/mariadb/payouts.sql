@@ -1,0 +1,330 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form advisory lock · mariadb
+
+-- name: claim
+-- Finds the first due row, in claim order, whose key nobody holds, and locks the key. The inner LIMIT is a
+-- fence: keys are tried one after another, and the first that is won ends the statement with one lock held.
+-- The lock's name is the key behind the database's name, or the SHA-256 of both where that is not short, plain and lower-case.
+-- A NULL in the last column: GET_LOCK gave no answer.
+--   :now  datetime(6), UTC, the host's clock
+--   :window  integer, how many candidates are read
+-- Transaction: the claim's, at READ COMMITTED; before take.
+-- Locks: one key, of the session: until unlock, whatever becomes of the transaction. No row.
+-- Index: payouts_claim
+-- Runs: once per poll, and again for each row that was settled meanwhile.
+SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
+    IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
+FROM (
+    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+        SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
+    FROM (
+        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
+            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        FROM `payouts` AS t
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+    ) AS k
+    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
+        k.candidate_key)) = 1
+    ORDER BY k.candidate_1, k.candidate_id
+    LIMIT :window
+) AS c
+WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
+LIMIT 1;
+
+-- name: probe
+-- Whether anything is due beyond the window of claim, which brought nothing.
+--   :now  datetime(6), UTC, the host's clock
+--   :window  integer, how many candidates are read
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: after a claim that brought nothing.
+SELECT 1 FROM (
+    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+        SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
+    FROM (
+        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
+            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        FROM `payouts` AS t
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+    ) AS k
+    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
+        k.candidate_key)) = 1
+    ORDER BY k.candidate_1, k.candidate_id
+    LIMIT :window
+) AS c
+LIMIT 1 OFFSET :last;
+
+-- name: take
+-- Reads the row again, now that its key is held. No row: it was settled meanwhile.
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :now  datetime(6), UTC, the host's clock
+--   :key  text, the key that the claim found
+-- Transaction: the claim's, after claim and before take_write. A locking read: it sees what the key's last holder committed.
+-- Locks: the row, until the commit.
+-- Index: the primary key.
+-- Runs: once per key that is won.
+SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`,
+    t.`attempt` FROM `payouts` AS t
+WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
+    AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key
+FOR UPDATE;
+
+-- name: take_write
+-- Counts the attempt of the row that was taken.
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+-- Transaction: the claim's; the last statement before COMMIT.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: once per row that is taken.
+UPDATE `payouts`
+SET `attempt` = `attempt` + 1
+WHERE `id` = :id;
+
+-- name: present
+-- Whether the row is still this delivery's: an update that writes what the row holds already may count no row.
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: the settlement's, after retry or retry_after.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: after a retry that counted no row.
+SELECT `id` FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE;
+
+-- name: give_back
+-- Gives the attempt of a row back whose handler never started. No row: the claim is lost.
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: its own, on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops, before the handler.
+UPDATE `payouts`
+SET `attempt` = `attempt` - 1
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL;
+
+-- name: unlock
+-- Gives the key back. Anything but 1: the lock is not this session's, and the connection is closed.
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: its own, after the settlement's COMMIT; or the claim's, for a row that was settled meanwhile.
+-- Locks: none; it ends the key's.
+-- Index: none.
+-- Runs: once per key that was won.
+SELECT RELEASE_LOCK(:lock_name);
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the claim is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE `payouts`
+SET `paid_at` = :now
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the claim is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :error  text or NULL, what went wrong
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE `payouts`
+SET `due_at` = :now, `last_error` = :error
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the claim is lost.
+--   :due  datetime(6), UTC, when the row is due again
+--   :error  text or NULL, what went wrong
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE `payouts`
+SET `due_at` = :due, `last_error` = :error
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL;
+
+-- name: dead_letter
+-- Copies the row into the dead-letter table. No row: the claim is lost.
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  datetime(6), UTC, the host's clock
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock. First of two statements; dead_letter_remove is the second.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+INSERT INTO `payouts_failed` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`,
+    `amount`, `currency`, `reason`, `error`, `failed_at`)
+SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amount`, `currency`,
+    :reason, :error, :now
+FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE;
+
+-- name: dead_letter_remove
+-- Removes the row that dead_letter copied.
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: the same. Second of two statements.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+DELETE FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL;
+
+-- name: enqueue
+-- Adds one row.
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :account  varchar(34) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
+--   :amount  decimal(12,2)
+--   :currency  varchar(3)
+--   :due_at  datetime(6)
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO `payouts` (`id`, `account`, `amount`, `currency`, `attempt`, `due_at`)
+VALUES (:id, :account, :amount, :currency, 1, :due_at)
+RETURNING `id`;
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: payouts_failed_oldest
+-- Runs: when an operator brings dead letters back.
+SELECT d.`id` FROM `payouts_failed` AS d
+WHERE NOT EXISTS (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id`)
+ORDER BY d.`failed_at`, d.`id`
+LIMIT :limit;
+
+-- name: redrive_lock
+-- Locks those of the rows that are dead letters.
+--   :ids  list of ids
+-- Transaction: the caller's when one is open, else its own. Before redrive.
+-- Locks: the rows it returns, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back.
+SELECT t.`id` FROM `payouts_failed` AS t
+WHERE t.`id` IN (:ids)
+ORDER BY t.`id`
+FOR UPDATE;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt, under their old id.
+-- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+--   :now  datetime(6), UTC, the host's clock
+--   :ids  list of ids
+-- Transaction: the same, after redrive_lock and before redrive_remove.
+-- Locks: the rows, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+INSERT INTO `payouts` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`, `amount`,
+    `currency`)
+SELECT `id`, `account`, :now, 1, NULL, `last_error`, `amount`, `currency`
+FROM `payouts_failed`
+WHERE `id` IN (:ids)
+FOR UPDATE;
+
+-- name: redrive_remove
+-- Removes the dead letters that redrive brought back.
+--   :ids  list of ids
+-- Transaction: the same, after redrive.
+-- Locks: rows that redrive_lock holds already.
+-- Index: the primary key of the dead-letter table.
+-- Runs: when an operator brings dead letters back.
+DELETE FROM `payouts_failed`
+WHERE `id` IN (:ids);
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
+-- DELETE by a list of ids may read a small table through, and wait for rows that others hold.
+--   :before  datetime(6), UTC, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own, at READ COMMITTED; committed before the next batch.
+-- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Index: payouts_purge, and the primary key.
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+DELETE t FROM (
+    SELECT `id` FROM `payouts`
+    WHERE `paid_at` < :before
+    ORDER BY `paid_at`
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `payouts` AS t ON t.`id` = c.`id`;
+
+-- name: stats_due
+-- Counts the rows that are due or in work, and finds the oldest due time.
+-- It looks at the first :most rows whose time has come only; the last column says at how many.
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN(`due_at`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `id`, `due_at` FROM `payouts`
+    WHERE `paid_at` IS NULL AND `due_at` <= :now
+    ORDER BY `due_at`, `id` LIMIT :most
+) AS looked;
+
+-- name: stats_delayed
+-- Counts the rows that are not due yet, as far as :most.
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (
+    SELECT `id` FROM `payouts`
+    WHERE `paid_at` IS NULL AND `due_at` > :now
+    ORDER BY `due_at`, `id` LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT `id` FROM `payouts_failed` LIMIT :most) AS looked;

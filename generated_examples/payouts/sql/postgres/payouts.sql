@@ -1,0 +1,287 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form advisory lock · postgres
+
+-- name: claim
+-- Finds the first due row, in claim order, whose key nobody holds, and locks the key. The inner LIMIT is a
+-- fence: keys are tried one after another, and the first that is won ends the statement with one lock held.
+--   :now  timestamptz, the host's clock
+--   :locks  list of integers, the locks that are left out
+--   :window  integer, how many candidates are read
+-- Transaction: the claim's, at READ COMMITTED; before take.
+-- Locks: one key, of the session: until unlock, whatever becomes of the transaction.
+-- Index: payouts_claim
+-- Runs: once per poll, and again for each row that was settled meanwhile.
+SELECT c.candidate_id, c.candidate_key, hashtextextended(c.candidate_key COLLATE "C", 0),
+    pg_backend_pid()
+FROM (
+    SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
+            0) <> ALL(CAST(:locks AS bigint[]))
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS c
+WHERE pg_try_advisory_lock(hashtextextended(c.candidate_key COLLATE "C", 0))
+LIMIT 1;
+
+-- name: probe
+-- Whether anything is due beyond the window of claim, which brought nothing.
+--   :now  timestamptz, the host's clock
+--   :locks  list of integers, the locks that are left out
+--   :window  integer, how many candidates are read
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: after a claim that brought nothing.
+SELECT 1 FROM (
+    SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
+            0) <> ALL(CAST(:locks AS bigint[]))
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS c
+LIMIT 1 OFFSET :last;
+
+-- name: take
+-- Reads the row again, now that its key is held, and counts the attempt. No row: it was settled meanwhile.
+--   :id  uuid
+--   :now  timestamptz, the host's clock
+--   :lock  integer, what the claim locked: the third column of its answer
+-- Transaction: the claim's, after claim. A statement of its own: it sees what the key's last holder committed.
+-- Locks: the row, until the commit.
+-- Index: the primary key.
+-- Runs: once per key that is won.
+UPDATE "payouts" AS t
+SET "attempt" = t."attempt" + 1
+WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
+    AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C", 0) = :lock
+RETURNING t."id", t."account", t."due_at", t."last_error", t."amount", t."currency",
+    t."attempt" - 1 AS "attempt";
+
+-- name: give_back
+-- Gives the attempt of a row back whose handler never started. No row: the claim is lost.
+--   :id  uuid
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :session  integer, the session that holds the lock: the last column of the claim's answer
+-- Transaction: its own, on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops, before the handler.
+UPDATE "payouts"
+SET "attempt" = "attempt" - 1
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL;
+
+-- name: locks_in_use
+-- Lists the keys that any session of this database holds, so that the next look leaves them out.
+-- Transaction: the claim's, after a probe that found more.
+-- Locks: none.
+-- Index: none.
+-- Runs: when every row that the claim looked at has its key in use.
+SELECT (CAST(classid AS bigint) << 32) | CAST(objid AS bigint) FROM pg_locks
+WHERE locktype = 'advisory' AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
+
+-- name: unlock
+-- Gives the key back. Anything but true: the lock is not this session's, and the connection is closed.
+--   :lock  integer, what the claim locked: the third column of its answer
+-- Transaction: its own, after the settlement's COMMIT; or the claim's, for a row that was settled meanwhile.
+-- Locks: none; it ends the key's.
+-- Index: none.
+-- Runs: once per key that was won.
+SELECT pg_advisory_unlock(CAST(:lock AS bigint));
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the claim is lost.
+--   :now  timestamptz, the host's clock
+--   :id  uuid
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :session  integer, the session that holds the lock: the last column of the claim's answer
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE "payouts"
+SET "paid_at" = :now
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the claim is lost.
+--   :now  timestamptz, the host's clock
+--   :error  text or NULL, what went wrong
+--   :id  uuid
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :session  integer, the session that holds the lock: the last column of the claim's answer
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "payouts"
+SET "due_at" = :now, "last_error" = :error
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the claim is lost.
+--   :due  timestamptz, when the row is due again
+--   :error  text or NULL, what went wrong
+--   :id  uuid
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :session  integer, the session that holds the lock: the last column of the claim's answer
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "payouts"
+SET "due_at" = :due, "last_error" = :error
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL;
+
+-- name: dead_letter
+-- Moves the row into the dead-letter table, in one statement. No row: the claim is lost.
+--   :id  uuid
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :session  integer, the session that holds the lock: the last column of the claim's answer
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  timestamptz, the host's clock
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+WITH moved AS (
+    DELETE FROM "payouts"
+    WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL
+    RETURNING "id", "account", "due_at", "attempt", "paid_at", "last_error", "amount", "currency"
+)
+INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "last_error",
+    "amount", "currency", "reason", "error", "failed_at")
+SELECT "id", "account", "due_at", "attempt" - 1, "paid_at", "last_error", "amount", "currency",
+    CAST(:reason AS text), CAST(:error AS text), :now
+FROM moved;
+
+-- name: enqueue
+-- Adds one row.
+--   :id  uuid
+--   :account  varchar(34)
+--   :amount  numeric(12,2)
+--   :currency  varchar(3)
+--   :due_at  timestamptz(6)
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO "payouts" ("id", "account", "amount", "currency", "attempt", "due_at")
+VALUES (:id, :account, :amount, :currency, 1, :due_at)
+RETURNING "id";
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: payouts_failed_oldest
+-- Runs: when an operator brings dead letters back.
+SELECT d."id" FROM "payouts_failed" AS d
+WHERE NOT EXISTS (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id")
+ORDER BY d."failed_at", d."id"
+LIMIT :limit;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt, under their old id.
+-- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+--   :ids  list of ids
+--   :now  timestamptz, the host's clock
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows, in both tables, until the commit; in order of their ids.
+-- Index: the primary keys of both tables.
+-- Runs: when an operator brings dead letters back.
+WITH chosen AS (
+    SELECT "id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
+        "currency" FROM "payouts_failed"
+    WHERE "id" = ANY(CAST(:ids AS uuid[]))
+    ORDER BY "id"
+    FOR UPDATE
+), moved AS (
+    INSERT INTO "payouts" ("id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
+        "currency")
+    SELECT "id", "account", :now, 1, NULL, "last_error", "amount", "currency"
+    FROM chosen
+    ON CONFLICT DO NOTHING
+    RETURNING "id"
+)
+DELETE FROM "payouts_failed" AS d USING moved AS c
+WHERE d."id" = c."id"
+RETURNING d."id";
+
+-- name: dead_among
+-- Which of these rows are dead letters still: after a redrive that brought back fewer than it was given.
+--   :ids  list of ids
+-- Transaction: that of redrive, after it.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table.
+-- Runs: when redrive left rows behind.
+SELECT "id" FROM "payouts_failed"
+WHERE "id" = ANY(CAST(:ids AS uuid[]));
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first.
+--   :before  timestamptz, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own; committed before the next batch.
+-- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Index: payouts_purge
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+WITH chosen AS (
+    SELECT "id" FROM "payouts"
+    WHERE "paid_at" < :before
+    ORDER BY "paid_at"
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM "payouts" AS t USING chosen AS c
+WHERE t."id" = c."id";
+
+-- name: stats_due
+-- Counts the rows that are due or in work, and finds the oldest due time.
+-- It looks at the first :most rows whose time has come only; the last column says at how many.
+--   :now  timestamptz, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN("due_at") AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "id", "due_at" FROM "payouts"
+    WHERE "paid_at" IS NULL AND "due_at" <= :now
+    ORDER BY "due_at", "id" LIMIT :most
+) AS looked;
+
+-- name: stats_delayed
+-- Counts the rows that are not due yet, as far as :most.
+--   :now  timestamptz, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (
+    SELECT "id" FROM "payouts"
+    WHERE "paid_at" IS NULL AND "due_at" > :now
+    ORDER BY "due_at", "id" LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT "id" FROM "payouts_failed" LIMIT :most) AS looked;

@@ -1,0 +1,246 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form advisory lock · sqlite
+
+-- name: key_space
+-- Names the database file, whose keys this process keeps. Two processes on one file do not see each other's keys,
+-- and a row may then be delivered twice: use one process per file, or a lease.
+-- Transaction: the claim's; the first statement.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per poll.
+SELECT file FROM pragma_database_list
+WHERE name = 'main' COLLATE NOCASE;
+
+-- name: claim
+-- Finds the first due row, in claim order, whose key this process does not hold.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :keys  text, a JSON list of the keys that are left out
+-- Transaction: the claim's, BEGIN IMMEDIATE; before take.
+-- Locks: the one writer's lock, until the commit. The process then holds the key, until the row is settled.
+-- Index: payouts_claim
+-- Runs: once per poll.
+SELECT t."id", ('accounts-' || CAST(t."account" AS TEXT)) FROM "payouts" AS t
+WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+    AND ('accounts-' || CAST(t."account" AS TEXT)) NOT IN (SELECT value FROM json_each(:keys))
+ORDER BY t."due_at", t."id"
+LIMIT 1;
+
+-- name: take
+-- Reads the row again, now that its key is held, and counts the attempt. No row: it was settled meanwhile.
+--   :id  TEXT
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :key  text, the key that the claim found
+-- Transaction: the claim's, after claim.
+-- Locks: the one writer's lock, held already.
+-- Index: the primary key.
+-- Runs: once per key that is won.
+UPDATE "payouts" AS t
+SET "attempt" = t."attempt" + 1
+WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
+    AND ('accounts-' || CAST(t."account" AS TEXT)) = :key
+RETURNING "id", "account", "due_at", "last_error", "amount", "currency", "attempt" - 1 AS "attempt";
+
+-- name: give_back
+-- Gives the attempt of a row back whose handler never started. No row: the claim is lost.
+--   :id  TEXT
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: its own, on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops, before the handler.
+UPDATE "payouts"
+SET "attempt" = "attempt" - 1
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the claim is lost.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :id  TEXT
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE "payouts"
+SET "paid_at" = :now
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the claim is lost.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :error  text or NULL, what went wrong
+--   :id  TEXT
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "payouts"
+SET "due_at" = :now, "last_error" = :error
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the claim is lost.
+--   :due  microseconds since 1970, UTC, when the row is due again
+--   :error  text or NULL, what went wrong
+--   :id  TEXT
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "payouts"
+SET "due_at" = :due, "last_error" = :error
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
+
+-- name: dead_letter
+-- Copies the row into the dead-letter table. No row: the claim is lost.
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :id  TEXT
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock. First of two statements; dead_letter_remove is the second.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "last_error",
+    "amount", "currency", "reason", "error", "failed_at")
+SELECT "id", "account", "due_at", "attempt" - 1, "paid_at", "last_error", "amount", "currency",
+    :reason, :error, :now
+FROM "payouts"
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
+
+-- name: dead_letter_remove
+-- Removes the row that dead_letter copied.
+--   :id  TEXT
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the same. Second of two statements.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+DELETE FROM "payouts"
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
+
+-- name: enqueue
+-- Adds one row.
+--   :id  TEXT
+--   :account  TEXT
+--   :amount  TEXT
+--   :currency  TEXT
+--   :due_at  INTEGER
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO "payouts" ("id", "account", "amount", "currency", "attempt", "due_at")
+VALUES (:id, :account, :amount, :currency, 1, :due_at)
+RETURNING "id";
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: payouts_failed_oldest
+-- Runs: when an operator brings dead letters back.
+SELECT d."id" FROM "payouts_failed" AS d
+WHERE NOT EXISTS (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id")
+ORDER BY d."failed_at", d."id"
+LIMIT :limit;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt, under their old id.
+-- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :ids  list of ids
+-- Transaction: the caller's when one is open, else its own. Before redrive_remove.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary keys of both tables.
+-- Runs: when an operator brings dead letters back.
+INSERT INTO "payouts" ("id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
+    "currency")
+SELECT "id", "account", :now, 1, NULL, "last_error", "amount", "currency"
+FROM "payouts_failed"
+WHERE "id" IN (SELECT value FROM json_each(:ids))
+ON CONFLICT DO NOTHING
+RETURNING "id";
+
+-- name: redrive_remove
+-- Removes the dead letters that redrive brought back.
+--   :ids  list of ids
+-- Transaction: the same, after redrive.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary key of the dead-letter table.
+-- Runs: when an operator brings dead letters back.
+DELETE FROM "payouts_failed"
+WHERE "id" IN (SELECT value FROM json_each(:ids));
+
+-- name: dead_among
+-- Which of these rows are dead letters still: after a redrive that brought back fewer than it was given.
+--   :ids  list of ids
+-- Transaction: that of redrive, after it.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table.
+-- Runs: when redrive left rows behind.
+SELECT "id" FROM "payouts_failed"
+WHERE "id" IN (SELECT value FROM json_each(:ids));
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first.
+--   :before  microseconds since 1970, UTC, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next batch.
+-- Locks: the one writer's lock, until its commit.
+-- Index: payouts_purge
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+DELETE FROM "payouts"
+WHERE "id" IN (
+    SELECT "id" FROM "payouts"
+    WHERE "paid_at" < :before
+    ORDER BY "paid_at"
+    LIMIT :limit
+);
+
+-- name: stats_due
+-- Counts the rows that are due or in work, and finds the oldest due time.
+-- It looks at the first :most rows whose time has come only; the last column says at how many.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) AS due_rows,
+    0 AS delayed_rows,
+    0 AS rows_in_work,
+    MIN("due_at") AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "id", "due_at" FROM "payouts"
+    WHERE "paid_at" IS NULL AND "due_at" <= :now
+    ORDER BY "due_at", "id" LIMIT :most
+) AS looked;
+
+-- name: stats_delayed
+-- Counts the rows that are not due yet, as far as :most.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (
+    SELECT "id" FROM "payouts"
+    WHERE "paid_at" IS NULL AND "due_at" > :now
+    ORDER BY "due_at", "id" LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT "id" FROM "payouts_failed" LIMIT :most) AS looked;

@@ -1,0 +1,580 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form lease · mysql
+
+-- name: due_priorities
+-- Lists the priorities of one group that have due rows, most urgent first, so that rows delayed at a better
+-- one are not walked. The GROUP BY names the index's leading columns: only so is it read by steps.
+--   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+--   :now  datetime(6), UTC, the host's clock
+-- Transaction: the claim's, at READ COMMITTED; the first statement.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: once per poll.
+SELECT priority FROM (
+    (SELECT `urgency` AS priority, MIN(`retry_after`) FROM `report_jobs`
+     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
+     GROUP BY `queue`, `processed_at`, `locked_until`, `urgency` HAVING MIN(`retry_after`) <= :now)
+    UNION
+    (SELECT `urgency`, NULL FROM `report_jobs`
+     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` <= :now
+         AND `retry_after` <= :now)
+) AS listed
+GROUP BY priority ORDER BY priority;
+
+-- name: claim
+-- Takes up to :limit due rows of one group, of one priority, in claim order. Candidates are read without locks, a window of
+-- them, and locked by id with the condition again: so no row is locked that is not taken.
+--   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+--   :priority  smallint
+--   :now  datetime(6), UTC, the host's clock
+--   :window  integer, how many candidates are read
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until the commit.
+-- Index: report_jobs_claim, and the primary key.
+-- Runs: once per poll and priority.
+SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`payload`, t.`note`,
+    t.`attempt`
+FROM (
+        (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
+            `retry_after` AS candidate_2 FROM `report_jobs`
+         WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
+             AND `retry_after` <= :now AND `locked_until` IS NULL
+         ORDER BY `retry_after`, `job_id` LIMIT :window)
+        UNION ALL
+        (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
+            `retry_after` AS candidate_2 FROM `report_jobs`
+         WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
+             AND `retry_after` <= :now AND `locked_until` <= :now
+         ORDER BY `retry_after`, `job_id` LIMIT :window)
+        ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
+    ) AS c
+STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.candidate_id
+WHERE t.`queue` = :group AND t.`processed_at` IS NULL AND t.`urgency` = :priority
+    AND t.`retry_after` <= :now AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED;
+
+-- name: probe
+-- Whether anything is due beyond the window of claim, which came back empty.
+--   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+--   :priority  smallint
+--   :now  datetime(6), UTC, the host's clock
+--   :window  integer, how many candidates are read
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: after a claim that brought nothing.
+SELECT 1 FROM (
+        (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
+            `retry_after` AS candidate_2 FROM `report_jobs`
+         WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
+             AND `retry_after` <= :now AND `locked_until` IS NULL
+         ORDER BY `retry_after`, `job_id` LIMIT :window)
+        UNION ALL
+        (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
+            `retry_after` AS candidate_2 FROM `report_jobs`
+         WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
+             AND `retry_after` <= :now AND `locked_until` <= :now
+         ORDER BY `retry_after`, `job_id` LIMIT :window)
+        ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
+    ) AS c
+LIMIT 1 OFFSET :last;
+
+-- name: due_priorities_table
+-- Lists the priorities that have due rows, most urgent first, so that rows delayed at a better
+-- one are not walked. The GROUP BY names the index's leading columns: only so is it read by steps.
+--   :now  datetime(6), UTC, the host's clock
+-- Transaction: the claim's, at READ COMMITTED; the first statement.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: once per poll.
+SELECT priority FROM (
+    (SELECT `urgency` AS priority, MIN(`retry_after`) FROM `report_jobs`
+     WHERE `processed_at` IS NULL AND `locked_until` IS NULL
+     GROUP BY `processed_at`, `locked_until`, `urgency` HAVING MIN(`retry_after`) <= :now)
+    UNION
+    (SELECT `urgency`, NULL FROM `report_jobs`
+     WHERE `processed_at` IS NULL AND `locked_until` <= :now AND `retry_after` <= :now)
+) AS listed
+GROUP BY priority ORDER BY priority;
+
+-- name: claim_table
+-- Takes up to :limit due rows, of one priority, in claim order. Candidates are read without locks, a window of
+-- them, and locked by id with the condition again: so no row is locked that is not taken.
+--   :priority  smallint
+--   :now  datetime(6), UTC, the host's clock
+--   :window  integer, how many candidates are read
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until the commit.
+-- Index: report_jobs_claim_table, and the primary key.
+-- Runs: once per poll and priority.
+SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`payload`, t.`note`,
+    t.`attempt`
+FROM (
+        (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
+            `retry_after` AS candidate_2 FROM `report_jobs`
+         WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
+             AND `locked_until` IS NULL
+         ORDER BY `retry_after`, `job_id` LIMIT :window)
+        UNION ALL
+        (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
+            `retry_after` AS candidate_2 FROM `report_jobs`
+         WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
+             AND `locked_until` <= :now
+         ORDER BY `retry_after`, `job_id` LIMIT :window)
+        ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
+    ) AS c
+STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.candidate_id
+WHERE t.`processed_at` IS NULL AND t.`urgency` = :priority AND t.`retry_after` <= :now
+    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED;
+
+-- name: probe_table
+-- Whether anything is due beyond the window of claim_table, which came back empty.
+--   :priority  smallint
+--   :now  datetime(6), UTC, the host's clock
+--   :window  integer, how many candidates are read
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim_table.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: after a claim that brought nothing.
+SELECT 1 FROM (
+        (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
+            `retry_after` AS candidate_2 FROM `report_jobs`
+         WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
+             AND `locked_until` IS NULL
+         ORDER BY `retry_after`, `job_id` LIMIT :window)
+        UNION ALL
+        (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
+            `retry_after` AS candidate_2 FROM `report_jobs`
+         WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
+             AND `locked_until` <= :now
+         ORDER BY `retry_after`, `job_id` LIMIT :window)
+        ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
+    ) AS c
+LIMIT 1 OFFSET :last;
+
+-- name: claim_write
+-- Writes the expiry into the rows the claim locked, and counts the attempt.
+--   :locked_until  datetime(6), UTC, the new expiry: now + 60 s
+--   :ids  list of ids
+-- Transaction: the claim's; the last statement before COMMIT.
+-- Locks: rows the claim holds already.
+-- Index: the primary key.
+-- Runs: once per claim that brought rows.
+UPDATE `report_jobs`
+SET `locked_until` = :locked_until, `attempt` = `attempt` + 1
+WHERE `job_id` IN (:ids);
+
+-- name: exhaust
+-- Copies rows whose crashes used their attempts up into the dead-letter table.
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  datetime(6), UTC, the host's clock
+--   :ids  list of ids
+-- Transaction: the claim's, after claim.
+-- Locks: rows the claim holds already.
+-- Index: the primary key.
+-- Runs: when a claim met such rows.
+INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
+    `locked_until`, `processed_at`, `payload`, `note`, `reason`, `error`, `died_at`)
+SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`, NULL, `processed_at`,
+    `payload`, `note`, :reason, :error, :now
+FROM `report_jobs`
+WHERE `job_id` IN (:ids);
+
+-- name: exhaust_remove
+-- Removes the rows that exhaust copied.
+--   :ids  list of ids
+-- Transaction: the claim's, after exhaust.
+-- Locks: rows the claim holds already.
+-- Index: the primary key.
+-- Runs: when a claim met such rows.
+DELETE FROM `report_jobs`
+WHERE `job_id` IN (:ids);
+
+-- name: extend
+-- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
+-- it is tried again, and extension and settlement never wait for each other.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: its own, at READ COMMITTED; before extend_write.
+-- Locks: the rows it returns, until the commit.
+-- Index: the primary key.
+-- Runs: every half lease.
+SELECT `job_id` FROM `report_jobs`
+WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
+    AND `processed_at` IS NULL
+FOR UPDATE SKIP LOCKED;
+
+-- name: extend_write
+-- Moves their expiry.
+--   :locked_until  datetime(6), UTC, the new expiry: now + 60 s
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: that of extend, after it.
+-- Locks: rows that extend holds already.
+-- Index: the primary key.
+-- Runs: every half lease.
+UPDATE `report_jobs`
+SET `locked_until` = :locked_until
+WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
+    AND `processed_at` IS NULL;
+
+-- name: held
+-- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: that of extend.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when an extension brought back fewer rows than it named.
+SELECT `job_id`, `locked_until` FROM `report_jobs`
+WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
+    AND `processed_at` IS NULL;
+
+-- name: release
+-- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE `report_jobs`
+SET `locked_until` = NULL
+WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
+    AND `processed_at` IS NULL;
+
+-- name: give_back
+-- Gives rows back at once whose handler never started, with their attempt.
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE `report_jobs`
+SET `locked_until` = NULL, `attempt` = `attempt` - 1
+WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
+    AND `processed_at` IS NULL;
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the lease is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE `report_jobs`
+SET `processed_at` = :now, `locked_until` = NULL
+WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `processed_at` IS NULL;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+--   :now  datetime(6), UTC, the host's clock
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE `report_jobs`
+SET `retry_after` = :now, `locked_until` = NULL
+WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `processed_at` IS NULL;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the lease is lost.
+--   :due  datetime(6), UTC, when the row is due again
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE `report_jobs`
+SET `retry_after` = :due, `locked_until` = NULL
+WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `processed_at` IS NULL;
+
+-- name: dead_letter
+-- Copies the row into the dead-letter table. No row: the lease is lost.
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  datetime(6), UTC, the host's clock
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own. First of two statements; dead_letter_remove is the second.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
+    `locked_until`, `processed_at`, `payload`, `note`, `reason`, `error`, `died_at`)
+SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt` - 1, NULL, `processed_at`,
+    `payload`, `note`, :reason, :error, :now
+FROM `report_jobs`
+WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `processed_at` IS NULL
+FOR UPDATE;
+
+-- name: dead_letter_remove
+-- Removes the row that dead_letter copied.
+--   :id  bigint
+--   :token  datetime(6), UTC, the expiry held
+--   :sent  datetime(6), UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the same. Second of two statements.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+DELETE FROM `report_jobs`
+WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
+    AND `processed_at` IS NULL;
+
+-- name: enqueue
+-- Adds one row.
+--   :queue  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+--   :urgency  smallint
+--   :customer  varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+--   :payload  json
+--   :remark  longtext or NULL
+--   :retry_after  datetime(6)
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO `report_jobs` (`queue`, `urgency`, `customer`, `payload`, `note`, `attempt`,
+    `retry_after`)
+VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after);
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: report_jobs_dead_oldest
+-- Runs: when an operator brings dead letters back.
+SELECT d.`job_id` FROM `report_jobs_dead` AS d
+WHERE NOT EXISTS (SELECT 1 FROM `report_jobs` AS q WHERE q.`job_id` = d.`job_id`)
+ORDER BY d.`died_at`, d.`job_id`
+LIMIT :limit;
+
+-- name: redrive_lock
+-- Locks those of the rows that are dead letters.
+--   :ids  list of ids
+-- Transaction: the caller's when one is open, else its own. Before redrive.
+-- Locks: the rows it returns, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back.
+SELECT t.`job_id` FROM `report_jobs_dead` AS t
+WHERE t.`job_id` IN (:ids)
+ORDER BY t.`job_id`
+FOR UPDATE;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt, under their old id.
+-- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+--   :now  datetime(6), UTC, the host's clock
+--   :ids  list of ids
+-- Transaction: the same, after redrive_lock and before redrive_remove.
+-- Locks: the rows, until the commit.
+-- Index: the primary key.
+-- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+INSERT INTO `report_jobs` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
+    `locked_until`, `processed_at`, `payload`, `note`)
+SELECT `job_id`, `queue`, `urgency`, `customer`, :now, 1, NULL, NULL, `payload`, `note`
+FROM `report_jobs_dead`
+WHERE `job_id` IN (:ids)
+FOR UPDATE;
+
+-- name: redrive_remove
+-- Removes the dead letters that redrive brought back.
+--   :ids  list of ids
+-- Transaction: the same, after redrive.
+-- Locks: rows that redrive_lock holds already.
+-- Index: the primary key of the dead-letter table.
+-- Runs: when an operator brings dead letters back.
+DELETE FROM `report_jobs_dead`
+WHERE `job_id` IN (:ids);
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
+-- DELETE by a list of ids may read a small table through, and wait for rows that others hold.
+--   :before  datetime(6), UTC, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own, at READ COMMITTED; committed before the next batch.
+-- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Index: report_jobs_purge, and the primary key.
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+DELETE t FROM (
+    SELECT `job_id` FROM `report_jobs`
+    WHERE `processed_at` < :before
+    ORDER BY `processed_at`
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`;
+
+-- name: stats_priorities
+-- Lists the priorities of one group that unfinished rows have which no lease holds. The GROUP BY names the index's leading
+-- columns: only so is it read by steps.
+--   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: once per look at the table.
+SELECT `urgency` FROM `report_jobs`
+WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
+GROUP BY `queue`, `processed_at`, `locked_until`, `urgency`;
+
+-- name: stats_priorities_table
+-- Lists the priorities that unfinished rows have which no lease holds. The GROUP BY names the index's leading
+-- columns: only so is it read by steps.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: once per look at the table.
+SELECT `urgency` FROM `report_jobs`
+WHERE `processed_at` IS NULL AND `locked_until` IS NULL
+GROUP BY `processed_at`, `locked_until`, `urgency`;
+
+-- name: stats_due
+-- Counts the due rows of one group that hold no lease, of one priority, and finds the oldest due time.
+-- It looks at the first :most only; the last column says at how many.
+--   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+--   :priority  smallint
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: once per look at the table and priority.
+SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+    MIN(`retry_after`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `retry_after` FROM `report_jobs`
+    WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
+        AND `urgency` = :priority AND `retry_after` <= :now
+    ORDER BY `retry_after`, `job_id` LIMIT :most
+) AS looked;
+
+-- name: stats_delayed
+-- Counts the rows of one group that are not due yet, of one priority, as far as :most.
+--   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+--   :priority  smallint
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: once per look at the table and priority.
+SELECT COUNT(*) FROM (
+    SELECT `job_id` FROM `report_jobs`
+    WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
+        AND `urgency` = :priority AND `retry_after` > :now
+    ORDER BY `retry_after`, `job_id` LIMIT :most
+) AS looked;
+
+-- name: stats_leased
+-- Counts the rows of one group that hold a lease: in work, or due again because it ran out.
+-- It looks at no more than :most; the last column says at how many.
+--   :now  datetime(6), UTC, the host's clock
+--   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+    COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `locked_until`, `retry_after` FROM `report_jobs`
+    WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NOT NULL
+    LIMIT :most
+) AS looked;
+
+-- name: stats_due_table
+-- Counts the due rows that hold no lease, of one priority, and finds the oldest due time.
+-- It looks at the first :most only; the last column says at how many.
+--   :priority  smallint
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: once per look at the table and priority.
+SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+    MIN(`retry_after`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `retry_after` FROM `report_jobs`
+    WHERE `processed_at` IS NULL AND `locked_until` IS NULL AND `urgency` = :priority
+        AND `retry_after` <= :now
+    ORDER BY `retry_after`, `job_id` LIMIT :most
+) AS looked;
+
+-- name: stats_delayed_table
+-- Counts the rows that are not due yet, of one priority, as far as :most.
+--   :priority  smallint
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: once per look at the table and priority.
+SELECT COUNT(*) FROM (
+    SELECT `job_id` FROM `report_jobs`
+    WHERE `processed_at` IS NULL AND `locked_until` IS NULL AND `urgency` = :priority
+        AND `retry_after` > :now
+    ORDER BY `retry_after`, `job_id` LIMIT :most
+) AS looked;
+
+-- name: stats_leased_table
+-- Counts the rows that hold a lease: in work, or due again because it ran out.
+-- It looks at no more than :most; the last column says at how many.
+--   :now  datetime(6), UTC, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: once per look at the table.
+SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+    COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `locked_until`, `retry_after` FROM `report_jobs`
+    WHERE `processed_at` IS NULL AND `locked_until` IS NOT NULL
+    LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT `job_id` FROM `report_jobs_dead` LIMIT :most) AS looked;

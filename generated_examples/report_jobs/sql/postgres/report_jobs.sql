@@ -1,0 +1,470 @@
+-- From tables.toml: edit that and run `sqlclaimgen build`.
+-- format 1 · form lease · postgres
+
+-- name: claim
+-- Takes up to :limit due rows of one group, in claim order, and counts the attempt.
+-- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
+-- Rows whose crashes used up 5 attempts are given up, and come back marked as exhausted.
+--   :group  varchar(40)
+--   :now  timestamptz, the host's clock
+--   :limit  integer, at most so many rows
+--   :locked_until  timestamptz, the new expiry: now + 60 s
+-- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: report_jobs_claim
+-- Runs: once per poll.
+WITH RECURSIVE step(priority) AS (
+    (SELECT "urgency" FROM "report_jobs"
+     WHERE "queue" = :group AND "processed_at" IS NULL
+     ORDER BY "urgency" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."urgency" FROM "report_jobs" AS t
+            WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" > step.priority
+            ORDER BY t."urgency" LIMIT 1)
+    FROM step WHERE step.priority IS NOT NULL
+), candidate AS (
+    SELECT one.* FROM step CROSS JOIN LATERAL (
+        SELECT t."job_id", t."attempt" FROM "report_jobs" AS t
+        WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
+            AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+        ORDER BY t."retry_after", t."job_id"
+        LIMIT :limit
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS one
+    LIMIT :limit
+), spent AS (
+    DELETE FROM "report_jobs" AS t USING candidate AS c
+    WHERE t."job_id" = c."job_id" AND c."attempt" > 5
+    RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after", t."attempt",
+        t."locked_until", t."processed_at", t."payload", t."note"
+), filed AS (
+    INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after",
+        "attempt", "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
+    SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt", NULL, "processed_at",
+        "payload", "note", 'exhausted', NULL, :now
+    FROM spent
+), taken AS (
+    UPDATE "report_jobs" AS t
+    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    FROM candidate AS c
+    WHERE t."job_id" = c."job_id" AND NOT (c."attempt" > 5)
+    RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
+        CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
+)
+SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt",
+    FALSE AS "exhausted?" FROM taken
+UNION ALL
+SELECT "job_id", "queue", "urgency", "customer", "retry_after",
+    CAST("payload" AS text) AS "payload", "note", "attempt", TRUE FROM spent
+ORDER BY "urgency", "retry_after", "job_id";
+
+-- name: claim_table
+-- Takes up to :limit due rows, in claim order, and counts the attempt.
+-- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
+-- Rows whose crashes used up 5 attempts are given up, and come back marked as exhausted.
+--   :now  timestamptz, the host's clock
+--   :limit  integer, at most so many rows
+--   :locked_until  timestamptz, the new expiry: now + 60 s
+-- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
+-- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: report_jobs_claim_table
+-- Runs: once per poll.
+WITH RECURSIVE step(priority) AS (
+    (SELECT "urgency" FROM "report_jobs"
+     WHERE "processed_at" IS NULL
+     ORDER BY "urgency" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."urgency" FROM "report_jobs" AS t
+            WHERE t."processed_at" IS NULL AND t."urgency" > step.priority
+            ORDER BY t."urgency" LIMIT 1)
+    FROM step WHERE step.priority IS NOT NULL
+), candidate AS (
+    SELECT one.* FROM step CROSS JOIN LATERAL (
+        SELECT t."job_id", t."attempt" FROM "report_jobs" AS t
+        WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
+            AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+        ORDER BY t."retry_after", t."job_id"
+        LIMIT :limit
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS one
+    LIMIT :limit
+), spent AS (
+    DELETE FROM "report_jobs" AS t USING candidate AS c
+    WHERE t."job_id" = c."job_id" AND c."attempt" > 5
+    RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after", t."attempt",
+        t."locked_until", t."processed_at", t."payload", t."note"
+), filed AS (
+    INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after",
+        "attempt", "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
+    SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt", NULL, "processed_at",
+        "payload", "note", 'exhausted', NULL, :now
+    FROM spent
+), taken AS (
+    UPDATE "report_jobs" AS t
+    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    FROM candidate AS c
+    WHERE t."job_id" = c."job_id" AND NOT (c."attempt" > 5)
+    RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
+        CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
+)
+SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt",
+    FALSE AS "exhausted?" FROM taken
+UNION ALL
+SELECT "job_id", "queue", "urgency", "customer", "retry_after",
+    CAST("payload" AS text) AS "payload", "note", "attempt", TRUE FROM spent
+ORDER BY "urgency", "retry_after", "job_id";
+
+-- name: extend
+-- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,
+-- not waited for: it is tried again, and extension and settlement never wait for each other.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+--   :locked_until  timestamptz, the new expiry: now + 60 s
+-- Transaction: its own, at READ COMMITTED; before held, when rows are missing from its answer.
+-- Locks: the rows of the lists, until its commit.
+-- Index: the primary key.
+-- Runs: every half lease.
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "report_jobs" AS t JOIN held AS h ON t."job_id" = h.id
+    WHERE t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+        AND t."processed_at" IS NULL
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "report_jobs" AS t
+SET "locked_until" = :locked_until
+FROM locked AS h
+WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."processed_at" IS NULL
+RETURNING t."job_id";
+
+-- name: held
+-- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: that of extend.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when an extension brought back fewer rows than it named.
+SELECT t."job_id", t."locked_until"
+FROM "report_jobs" AS t JOIN unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+    CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+    ON t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+        AND t."processed_at" IS NULL;
+
+-- name: release
+-- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE "report_jobs" AS t
+SET "locked_until" = NULL
+FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]),
+    CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."processed_at" IS NULL
+RETURNING t."job_id";
+
+-- name: give_back
+-- Gives rows back at once whose handler never started, with their attempt.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows of the lists, until the commit.
+-- Index: the primary key.
+-- Runs: when a claim's block is left, or a worker stops.
+UPDATE "report_jobs" AS t
+SET "locked_until" = NULL, "attempt" = t."attempt" - 1
+FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]),
+    CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."processed_at" IS NULL
+RETURNING t."job_id";
+
+-- name: ack
+-- Finishes the row: it stays, marked. No row: the lease is lost.
+--   :now  timestamptz, the host's clock
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery.
+UPDATE "report_jobs"
+SET "processed_at" = :now, "locked_until" = NULL
+WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "processed_at" IS NULL;
+
+-- name: retry
+-- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+--   :now  timestamptz, the host's clock
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "report_jobs"
+SET "retry_after" = :now, "locked_until" = NULL
+WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "processed_at" IS NULL;
+
+-- name: retry_after
+-- Makes the row due at :due. No row: the lease is lost.
+--   :due  timestamptz, when the row is due again
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per delivery that is retried.
+UPDATE "report_jobs"
+SET "retry_after" = :due, "locked_until" = NULL
+WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "processed_at" IS NULL;
+
+-- name: dead_letter
+-- Moves the row into the dead-letter table, in one statement. No row: the lease is lost.
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :reason  text, why the row is given up
+--   :error  text or NULL, what went wrong
+--   :now  timestamptz, the host's clock
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: one row, until the commit.
+-- Index: the primary key.
+-- Runs: once per dead letter.
+WITH moved AS (
+    DELETE FROM "report_jobs"
+    WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+        AND "processed_at" IS NULL
+    RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "attempt", "locked_until",
+        "processed_at", "payload", "note"
+)
+INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
+    "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
+SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt" - 1, NULL, "processed_at",
+    "payload", "note", CAST(:reason AS text), CAST(:error AS text), :now
+FROM moved;
+
+-- name: enqueue
+-- Adds one row.
+--   :queue  varchar(40)
+--   :urgency  smallint
+--   :customer  varchar(80)
+--   :payload  jsonb
+--   :remark  text or NULL
+--   :retry_after  timestamptz(6)
+-- Transaction: the producer's; it never commits.
+-- Locks: nothing that others wait for.
+-- Index: none.
+-- Runs: once per row.
+INSERT INTO "report_jobs" ("queue", "urgency", "customer", "payload", "note", "attempt",
+    "retry_after")
+VALUES (:queue, :urgency, :customer, CAST(:payload AS jsonb), :remark, 1, :retry_after)
+RETURNING "job_id";
+
+-- name: redrive_oldest
+-- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+--   :limit  integer, at most so many rows
+-- Transaction: that of redrive, before it.
+-- Locks: none.
+-- Index: report_jobs_dead_oldest
+-- Runs: when an operator brings dead letters back.
+SELECT d."job_id" FROM "report_jobs_dead" AS d
+WHERE NOT EXISTS (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id")
+ORDER BY d."died_at", d."job_id"
+LIMIT :limit;
+
+-- name: redrive
+-- Brings dead letters back: due now, from their first attempt, under their old id.
+-- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+--   :ids  list of ids
+--   :now  timestamptz, the host's clock
+-- Transaction: the caller's when one is open, else its own.
+-- Locks: the rows, in both tables, until the commit; in order of their ids.
+-- Index: the primary keys of both tables.
+-- Runs: when an operator brings dead letters back.
+WITH chosen AS (
+    SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt", "locked_until",
+        "processed_at", "payload", "note" FROM "report_jobs_dead"
+    WHERE "job_id" = ANY(CAST(:ids AS bigint[]))
+    ORDER BY "job_id"
+    FOR UPDATE
+), moved AS (
+    INSERT INTO "report_jobs" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
+        "locked_until", "processed_at", "payload", "note") OVERRIDING SYSTEM VALUE
+    SELECT "job_id", "queue", "urgency", "customer", :now, 1, NULL, NULL, "payload", "note"
+    FROM chosen
+    ON CONFLICT DO NOTHING
+    RETURNING "job_id"
+)
+DELETE FROM "report_jobs_dead" AS d USING moved AS c
+WHERE d."job_id" = c."job_id"
+RETURNING d."job_id";
+
+-- name: dead_among
+-- Which of these rows are dead letters still: after a redrive that brought back fewer than it was given.
+--   :ids  list of ids
+-- Transaction: that of redrive, after it.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table.
+-- Runs: when redrive left rows behind.
+SELECT "job_id" FROM "report_jobs_dead"
+WHERE "job_id" = ANY(CAST(:ids AS bigint[]));
+
+-- name: purge
+-- Deletes up to :limit rows that were finished before :before, the oldest first.
+--   :before  timestamptz, rows that were finished earlier
+--   :limit  integer, at most so many rows
+-- Transaction: its own; committed before the next batch.
+-- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Index: report_jobs_purge
+-- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+WITH chosen AS (
+    SELECT "job_id" FROM "report_jobs"
+    WHERE "processed_at" < :before
+    ORDER BY "processed_at"
+    LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+)
+DELETE FROM "report_jobs" AS t USING chosen AS c
+WHERE t."job_id" = c."job_id";
+
+-- name: stats_priorities
+-- Lists the priorities of one group that unfinished rows have, by steps through the index.
+--   :group  varchar(40)
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: once per look at the table.
+WITH RECURSIVE step(priority) AS (
+    SELECT MIN(t."urgency") FROM "report_jobs" AS t WHERE t."queue" = :group
+        AND t."processed_at" IS NULL
+    UNION ALL
+    SELECT (SELECT MIN(t."urgency") FROM "report_jobs" AS t
+            WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" > step.priority)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT priority FROM step WHERE priority IS NOT NULL;
+
+-- name: stats_priorities_table
+-- Lists the priorities that unfinished rows have, by steps through the index.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: once per look at the table.
+WITH RECURSIVE step(priority) AS (
+    SELECT MIN(t."urgency") FROM "report_jobs" AS t WHERE t."processed_at" IS NULL
+    UNION ALL
+    SELECT (SELECT MIN(t."urgency") FROM "report_jobs" AS t
+            WHERE t."processed_at" IS NULL AND t."urgency" > step.priority)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT priority FROM step WHERE priority IS NOT NULL;
+
+-- name: stats_due
+-- Counts the rows of one group that are due or in work, of one priority, and finds the oldest due time.
+-- It looks at the first :most rows whose time has come only; the last column says at how many.
+--   :now  timestamptz, the host's clock
+--   :group  varchar(40)
+--   :priority  smallint
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: once per look at the table and priority.
+SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
+    0 AS delayed_rows,
+    COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "job_id", "retry_after", "locked_until" FROM "report_jobs"
+    WHERE "queue" = :group AND "processed_at" IS NULL AND "urgency" = :priority
+        AND "retry_after" <= :now
+    ORDER BY "retry_after", "job_id" LIMIT :most
+) AS looked;
+
+-- name: stats_delayed
+-- Counts the rows of one group that are not due yet, of one priority, as far as :most.
+--   :group  varchar(40)
+--   :priority  smallint
+--   :now  timestamptz, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim
+-- Runs: once per look at the table and priority.
+SELECT COUNT(*) FROM (
+    SELECT "job_id" FROM "report_jobs"
+    WHERE "queue" = :group AND "processed_at" IS NULL AND "urgency" = :priority
+        AND "retry_after" > :now
+    ORDER BY "retry_after", "job_id" LIMIT :most
+) AS looked;
+
+-- name: stats_due_table
+-- Counts the rows that are due or in work, of one priority, and finds the oldest due time.
+-- It looks at the first :most rows whose time has come only; the last column says at how many.
+--   :now  timestamptz, the host's clock
+--   :priority  smallint
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: once per look at the table and priority.
+SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
+    0 AS delayed_rows,
+    COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "job_id", "retry_after", "locked_until" FROM "report_jobs"
+    WHERE "processed_at" IS NULL AND "urgency" = :priority AND "retry_after" <= :now
+    ORDER BY "retry_after", "job_id" LIMIT :most
+) AS looked;
+
+-- name: stats_delayed_table
+-- Counts the rows that are not due yet, of one priority, as far as :most.
+--   :priority  smallint
+--   :now  timestamptz, the host's clock
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: report_jobs_claim_table
+-- Runs: once per look at the table and priority.
+SELECT COUNT(*) FROM (
+    SELECT "job_id" FROM "report_jobs"
+    WHERE "processed_at" IS NULL AND "urgency" = :priority AND "retry_after" > :now
+    ORDER BY "retry_after", "job_id" LIMIT :most
+) AS looked;
+
+-- name: stats_dead
+-- Counts the dead letters, as far as :most.
+--   :most  integer, where counting stops
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: the primary key of the dead-letter table
+-- Runs: once per look at the table.
+SELECT COUNT(*) FROM (SELECT "job_id" FROM "report_jobs_dead" LIMIT :most) AS looked;

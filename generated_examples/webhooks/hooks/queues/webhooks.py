@@ -1,0 +1,562 @@
+# From tables.toml: edit that and run `sqlclaimgen build`.
+# format 1 · form lease · postgres, mariadb
+"""The work table hooks.calls: lease form, PostgreSQL and MariaDB."""
+
+from __future__ import annotations
+
+import dataclasses as _dataclasses
+import datetime as _datetime
+import typing as _t
+from collections.abc import Iterable as _Iterable
+
+from sqlclaimgen import runtime as _runtime
+from sqlclaimgen.runtime import Ack, DeadLetter, Discard, Retry, RetryAfter
+
+__all__ = [
+    "LEASE",
+    "QUEUE",
+    "TABLE",
+    "Ack",
+    "Connection",
+    "DeadLetter",
+    "Delivery",
+    "Discard",
+    "New",
+    "Outcome",
+    "Retry",
+    "RetryAfter",
+    "Row",
+    "claim",
+    "enqueue",
+    "enqueue_many",
+    "extend",
+    "redrive",
+    "release",
+    "stats",
+]
+
+TABLE = "hooks.calls"
+LEASE = _datetime.timedelta(seconds=20)
+
+Connection: _t.TypeAlias = _runtime.PostgresConnection | _runtime.MySQLConnection
+Outcome: _t.TypeAlias = Ack | Retry | RetryAfter | Discard | DeadLetter
+
+
+@_dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class New:
+    """A row to enqueue."""
+
+    target: str
+    headers: _t.Any = None
+    body: _t.Any
+
+
+@_dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row as the claim returned it."""
+
+    id: int
+    target: str
+    due: _datetime.datetime
+    error: str | None
+    headers: _t.Any
+    body: _t.Any
+
+
+class Delivery(_runtime.LeaseDelivery[Row, int]):
+    """One row in one worker's hands.
+
+    Settling joins the transaction open on ``conn``, or commits its own.
+    Every settlement raises LeaseLost when the row no longer holds its token.
+    """
+
+    __slots__ = ()
+
+    @property
+    def attempt(self) -> int:
+        """Which delivery of its row this is, from 1."""
+        return self.number
+
+    def ack(self, conn: Connection) -> None:
+        """Finish the row."""
+        _runtime.settle(conn, self, Ack())
+
+    def retry(self, conn: Connection, error: str | None = None) -> None:
+        """Make the row due now, behind what waits."""
+        _runtime.settle(conn, self, Retry(error))
+
+    def retry_after(
+        self,
+        conn: Connection,
+        delay: _datetime.timedelta,
+        error: str | None = None,
+    ) -> None:
+        """Make the row due again after ``delay``."""
+        _runtime.settle(conn, self, RetryAfter(delay, error))
+
+    def discard(self, conn: Connection) -> None:
+        """Finish the row like ack, counted apart."""
+        _runtime.settle(conn, self, Discard())
+
+    def dead_letter(
+        self,
+        conn: Connection,
+        reason: str = "rejected",
+        error: str | None = None,
+    ) -> None:
+        """Give the row up."""
+        _runtime.settle(conn, self, DeadLetter(reason, error))
+
+
+def enqueue(
+    conn: Connection,
+    new: New,
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+) -> int:
+    """Add a row in the transaction of ``conn``, never committing it.
+
+    Returns the row's id.
+    """
+    return _runtime.enqueue(QUEUE, conn, new, delay)
+
+
+def enqueue_many(
+    conn: Connection,
+    rows: _Iterable[New],
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+) -> list[int]:
+    """Add rows in the transaction of ``conn``. Returns their ids, in order."""
+    return _runtime.enqueue_many(QUEUE, conn, rows, delay)
+
+
+def claim(
+    conn: Connection,
+    *,
+    group: str,
+    limit: int = 1,
+) -> _runtime.Claim[Delivery]:
+    """Take up to ``limit`` due rows of one group.
+
+    The claim commits at once; the rows are held by the expiry in them.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return _runtime.claim(QUEUE, conn, _runtime.group(group), limit)
+
+
+def extend(conn: Connection, deliveries: _Iterable[Delivery]) -> list[Delivery]:
+    """Move the expiry of every delivery in work, and commit. Returns the lost ones."""
+    return _runtime.extend(QUEUE, conn, deliveries)
+
+
+def release(conn: Connection, deliveries: _Iterable[Delivery]) -> None:
+    """Give unsettled deliveries back at once. Those that were lost are passed over."""
+    _runtime.release(QUEUE, conn, deliveries)
+
+
+def stats(
+    conn: Connection,
+    *,
+    group: str,
+) -> _runtime.Stats:
+    """Count the rows of one group that are due, delayed, in work and dead, up to 10,000."""
+    return _runtime.stats(QUEUE, conn, _runtime.group(group))
+
+
+@_t.overload
+def redrive(
+    conn: Connection,
+    *,
+    ids: _Iterable[int],
+) -> list[int]: ...
+
+
+@_t.overload
+def redrive(
+    conn: Connection,
+    *,
+    limit: int,
+) -> list[int]: ...
+
+
+def redrive(
+    conn: Connection,
+    *,
+    ids: _Iterable[int] | None = None,
+    limit: int | None = None,
+) -> list[int]:
+    """Bring dead letters back, due now, from their first attempt. Returns their ids.
+
+    ``ids`` names them, all or none: raises AlreadyQueued when one is queued again.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    Joins the transaction open on ``conn``, or commits its own.
+    """
+    return _runtime.redrive(QUEUE, conn, ids, limit)
+
+
+_SQL: dict[str, dict[str, str]] = {
+    "postgres": {
+        "claim": """\
+WITH candidate AS (
+    SELECT "id", "attempt", "target" FROM "hooks"."calls"
+    WHERE "target" = :group AND "due" <= :now AND ("held_until" IS NULL OR "held_until" <= :now)
+    ORDER BY "due", "id"
+    LIMIT :limit
+    FOR NO KEY UPDATE SKIP LOCKED
+), spent AS (
+    UPDATE "hooks"."calls" AS t
+    SET "origin" = t."target", "target" = 'escalated', "attempt" = 1, "due" = :now,
+        "held_until" = NULL, "error" = COALESCE(NULL, 'exhausted')
+    FROM candidate AS c
+    WHERE t."id" = c."id" AND c."attempt" > 6 AND (c."target" IS NULL OR c."target" <> 'escalated')
+    RETURNING t."id", t."target", t."origin", t."due", t."attempt", t."held_until", t."error",
+        t."headers", t."body"
+), taken AS (
+    UPDATE "hooks"."calls" AS t
+    SET "held_until" = :locked_until, "attempt" = t."attempt" + 1
+    FROM candidate AS c
+    WHERE t."id" = c."id" AND NOT (c."attempt" > 6
+        AND (c."target" IS NULL OR c."target" <> 'escalated'))
+    RETURNING t."id", t."target", t."due", t."error", CAST(t."headers" AS text) AS "headers",
+        CAST(t."body" AS text) AS "body", t."attempt" - 1 AS "attempt"
+)
+SELECT "id", "target", "due", "error", "headers", "body", "attempt",
+    FALSE AS "exhausted?" FROM taken
+UNION ALL
+SELECT "id", "target", "due", "error", CAST("headers" AS text) AS "headers",
+    CAST("body" AS text) AS "body", "attempt", TRUE FROM spent
+ORDER BY "due", "id"\
+""",
+        "extend": """\
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "hooks"."calls" AS t JOIN held AS h ON t."id" = h.id
+    WHERE t."held_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "hooks"."calls" AS t
+SET "held_until" = :locked_until
+FROM locked AS h
+WHERE t."id" = h.id AND t."held_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+RETURNING t."id"\
+""",
+        "held": """\
+SELECT t."id", t."held_until"
+FROM "hooks"."calls" AS t JOIN unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+    CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+    ON t."id" = h.id AND t."held_until" IN (h.token, h.sent) AND t."attempt" = h.attempt\
+""",
+        "release": """\
+UPDATE "hooks"."calls" AS t
+SET "held_until" = NULL
+FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]),
+    CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."id" = h.id AND t."held_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+RETURNING t."id"\
+""",
+        "give_back": """\
+UPDATE "hooks"."calls" AS t
+SET "held_until" = NULL, "attempt" = t."attempt" - 1
+FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]),
+    CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."id" = h.id AND t."held_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+RETURNING t."id"\
+""",
+        "ack": """\
+DELETE FROM "hooks"."calls"
+WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt\
+""",
+        "retry": """\
+UPDATE "hooks"."calls"
+SET "due" = :now, "held_until" = NULL, "error" = :error
+WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt\
+""",
+        "retry_after": """\
+UPDATE "hooks"."calls"
+SET "due" = :due, "held_until" = NULL, "error" = :error
+WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt\
+""",
+        "dead_letter": """\
+UPDATE "hooks"."calls"
+SET "origin" = "target", "target" = 'escalated', "attempt" = 1, "due" = :now, "held_until" = NULL,
+    "error" = COALESCE(CAST(:error AS text), CAST(:reason AS text))
+WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt\
+""",
+        "enqueue": """\
+INSERT INTO "hooks"."calls" ("target", "headers", "body", "attempt", "due")
+VALUES (:target, CAST(:headers AS jsonb), CAST(:body AS json), 1, :due)
+RETURNING "id"\
+""",
+        "redrive_oldest": """\
+SELECT "id" FROM "hooks"."calls"
+WHERE "target" = 'escalated' AND "origin" IS NOT NULL
+    AND ("held_until" IS NULL OR "held_until" <= :now)
+ORDER BY "due", "id"
+LIMIT :limit\
+""",
+        "redrive": """\
+WITH chosen AS (
+    SELECT "id" FROM "hooks"."calls"
+    WHERE "id" = ANY(CAST(:ids AS bigint[])) AND "target" = 'escalated' AND "origin" IS NOT NULL
+        AND ("held_until" IS NULL OR "held_until" <= :now)
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE "hooks"."calls" AS t
+SET "target" = t."origin", "origin" = NULL, "attempt" = 1, "due" = :now, "held_until" = NULL
+FROM chosen AS c
+WHERE t."id" = c."id"
+RETURNING t."id"\
+""",
+        "stats_due": """\
+SELECT COUNT(CASE WHEN ("held_until" IS NULL OR "held_until" <= :now) THEN 1 END) AS due_rows,
+    0 AS delayed_rows,
+    COUNT(CASE WHEN "held_until" > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN ("held_until" IS NULL OR "held_until" <= :now) THEN "due" END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT "id", "due", "held_until" FROM "hooks"."calls"
+    WHERE "target" = :group AND "due" <= :now
+    ORDER BY "due", "id" LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT "id" FROM "hooks"."calls"
+    WHERE "target" = :group AND "due" > :now
+    ORDER BY "due", "id" LIMIT :most
+) AS looked\
+""",
+        "stats_dead": """\
+SELECT COUNT(*) FROM (
+    SELECT "id" FROM "hooks"."calls"
+    WHERE "target" = 'escalated'
+    LIMIT :most
+) AS looked\
+""",
+    },
+    "mariadb": {
+        "claim": """\
+SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, t.`attempt`
+FROM (
+        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+         WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
+         ORDER BY `due`, `id` LIMIT :window)
+        UNION ALL
+        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+         WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
+         ORDER BY `due`, `id` LIMIT :window)
+        ORDER BY candidate_1, candidate_id LIMIT :window
+    ) AS c
+STRAIGHT_JOIN `hooks`.`calls` AS t ON t.`id` = c.candidate_id
+WHERE t.`target` = :group AND t.`due` <= :now AND (t.`held_until` IS NULL OR t.`held_until` <= :now)
+ORDER BY c.candidate_1, c.candidate_id
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "probe": """\
+SELECT 1 FROM (
+        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+         WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
+         ORDER BY `due`, `id` LIMIT :window)
+        UNION ALL
+        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+         WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
+         ORDER BY `due`, `id` LIMIT :window)
+        ORDER BY candidate_1, candidate_id LIMIT :window
+    ) AS c
+LIMIT 1 OFFSET :last\
+""",
+        "claim_write": """\
+UPDATE `hooks`.`calls`
+SET `held_until` = :locked_until, `attempt` = `attempt` + 1
+WHERE `id` IN (:ids)\
+""",
+        "exhaust": """\
+UPDATE `hooks`.`calls`
+SET `origin` = `target`, `target` = 'escalated', `attempt` = 1, `due` = :now, `held_until` = NULL,
+    `error` = COALESCE(:error, :reason)
+WHERE `id` IN (:ids)\
+""",
+        "extend": """\
+SELECT `id` FROM `hooks`.`calls`
+WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)
+FOR UPDATE SKIP LOCKED\
+""",
+        "extend_write": """\
+UPDATE `hooks`.`calls`
+SET `held_until` = :locked_until
+WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
+""",
+        "held": """\
+SELECT `id`, `held_until` FROM `hooks`.`calls`
+WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
+""",
+        "release": """\
+UPDATE `hooks`.`calls`
+SET `held_until` = NULL
+WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
+""",
+        "give_back": """\
+UPDATE `hooks`.`calls`
+SET `held_until` = NULL, `attempt` = `attempt` - 1
+WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
+""",
+        "ack": """\
+DELETE FROM `hooks`.`calls`
+WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt\
+""",
+        "retry": """\
+UPDATE `hooks`.`calls`
+SET `due` = :now, `held_until` = NULL, `error` = :error
+WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt\
+""",
+        "retry_after": """\
+UPDATE `hooks`.`calls`
+SET `due` = :due, `held_until` = NULL, `error` = :error
+WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt\
+""",
+        "dead_letter": """\
+UPDATE `hooks`.`calls`
+SET `origin` = `target`, `target` = 'escalated', `attempt` = 1, `due` = :now, `held_until` = NULL,
+    `error` = COALESCE(:error, :reason)
+WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt\
+""",
+        "enqueue": """\
+INSERT INTO `hooks`.`calls` (`target`, `headers`, `body`, `attempt`, `due`)
+VALUES (:target, :headers, :body, 1, :due)
+RETURNING `id`\
+""",
+        "redrive_oldest": """\
+SELECT `id` FROM `hooks`.`calls`
+WHERE `target` = 'escalated' AND `origin` IS NOT NULL
+    AND (`held_until` IS NULL OR `held_until` <= :now)
+ORDER BY `due`, `id`
+LIMIT :limit\
+""",
+        "redrive_lock": """\
+SELECT t.`id` FROM `hooks`.`calls` AS t
+WHERE t.`id` IN (:ids) AND t.`target` = 'escalated' AND t.`origin` IS NOT NULL
+    AND (t.`held_until` IS NULL OR t.`held_until` <= :now)
+ORDER BY t.`id`
+FOR UPDATE SKIP LOCKED\
+""",
+        "redrive": """\
+UPDATE `hooks`.`calls`
+SET `target` = `origin`, `origin` = NULL, `attempt` = 1, `due` = :now, `held_until` = NULL
+WHERE `id` IN (:ids)\
+""",
+        "stats_due": """\
+SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+    MIN(`due`) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `due` FROM `hooks`.`calls`
+    WHERE `target` = :group AND `held_until` IS NULL AND `due` <= :now
+    ORDER BY `due`, `id` LIMIT :most
+) AS looked\
+""",
+        "stats_delayed": """\
+SELECT COUNT(*) FROM (
+    SELECT `id` FROM `hooks`.`calls`
+    WHERE `target` = :group AND `held_until` IS NULL AND `due` > :now
+    ORDER BY `due`, `id` LIMIT :most
+) AS looked\
+""",
+        "stats_leased": """\
+SELECT COUNT(CASE WHEN `held_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+    COUNT(CASE WHEN `held_until` > :now THEN 1 END) AS rows_in_work,
+    MIN(CASE WHEN `held_until` <= :now THEN `due` END) AS oldest,
+    COUNT(*) AS looked_at
+FROM (
+    SELECT `held_until`, `due` FROM `hooks`.`calls`
+    WHERE `target` = :group AND `held_until` IS NOT NULL
+    LIMIT :most
+) AS looked\
+""",
+        "stats_dead": """\
+SELECT COUNT(*) FROM (
+    SELECT `id` FROM `hooks`.`calls`
+    WHERE `target` = 'escalated'
+    LIMIT :most
+) AS looked\
+""",
+    },
+}
+
+QUEUE: _runtime.Queue[Delivery, Outcome, New, int] = _runtime.Queue(
+    format=1,
+    table=TABLE,
+    form="lease",
+    delivery=Delivery,
+    outcomes=(Ack, Retry, RetryAfter, Discard, DeadLetter),
+    id_type=int,
+    row=Row,
+    new=New,
+    columns=(
+        _runtime.Column(
+            "id",
+            "bigint",
+        ),
+        _runtime.Column(
+            "target",
+            "varchar",
+        ),
+        _runtime.Column(
+            "due",
+            "timestamp(6)",
+        ),
+        _runtime.Column(
+            "error",
+            "text",
+        ),
+        _runtime.Column(
+            "headers",
+            "json",
+        ),
+        _runtime.Column(
+            "body",
+            "json",
+        ),
+    ),
+    id_field="id",
+    order=(
+        "due",
+        "id",
+    ),
+    enqueued=(
+        _runtime.Column(
+            "target",
+            "varchar",
+        ),
+        _runtime.Column(
+            "headers",
+            "json",
+        ),
+        _runtime.Column(
+            "body",
+            "json",
+        ),
+    ),
+    statements=_SQL,
+    lease=LEASE,
+    counts_attempts=True,
+    max_attempts=6,
+    retry=_runtime.RetryPolicy(
+        "linear",
+        60,
+        1800,
+        0.2,
+    ),
+    retry_after=_runtime.Column(
+        "due",
+        "timestamp(6)",
+    ),
+    group=_runtime.Column(
+        "target",
+        "varchar",
+    ),
+    dead_group="escalated",
+)

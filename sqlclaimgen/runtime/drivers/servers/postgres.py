@@ -1,0 +1,90 @@
+"""PostgreSQL at start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from sqlclaimgen.runtime.drivers.servers.base import Ends, Server, Timeout
+from sqlclaimgen.runtime.placeholders import names, replaced
+from sqlclaimgen.runtime.steps import Protocol, Run
+
+_ENDS = {
+    "idle_session_timeout": Ends.IDLE_OUTSIDE,  # 14 and newer
+    "idle_in_transaction_session_timeout": Ends.IDLE_INSIDE,
+    "transaction_timeout": Ends.TRANSACTION,  # 17 and newer
+}
+_INTEGERS = frozenset({20, 21, 23})
+_UNDEFINED_COLUMN = "42703"
+_ASSIGNED = "42804"
+"""A value of a type that the column does not take; the message quotes the column first."""
+_COMPARED = ("42883", "42846", "22P02")
+"""No such operator or function, a cast that does not exist or fails."""
+_QUOTED = re.compile(r"[\"«„“]([^\"»“”]+)[\"»“”]")
+_NAME = r'(?:"(?:[^"]|"")*"|[\w$]+)'
+_COLUMN = re.compile(rf"{_NAME}(?:\.{_NAME})*")
+
+
+class Postgres(Server):
+    """PostgreSQL."""
+
+    dialect = "postgres"
+    title = "PostgreSQL"
+    floor = (11,)
+    session = "SELECT pg_backend_pid()"
+    clock = "SELECT clock_timestamp()"
+    version_query = "SHOW server_version"
+    notifies = True
+    # timestamptz alone: a time without a zone means another moment on each host
+    holds: ClassVar[Mapping[str, frozenset[int]]] = {
+        "timestamp": frozenset({1184}),
+        **dict.fromkeys(("smallint", "int", "bigint"), _INTEGERS),
+    }
+
+    def timeouts(self) -> Protocol[list[Timeout]]:
+        # a view, not SHOW: a server that is too old for a setting has no row, and no error
+        listed = ", ".join(f"'{name}'" for name in _ENDS)
+        result = yield Run(
+            "timeouts",
+            f"SELECT name, CAST(setting AS bigint) FROM pg_settings WHERE name IN ({listed})",
+            {},
+        )
+        return [
+            Timeout(name, milliseconds / 1000, _ENDS[name])
+            for name, milliseconds in result.rows
+            if milliseconds > 0
+        ]
+
+    def fits(self, statement: str, sql: str, parameters: Mapping[str, Any]) -> Protocol[None]:
+        yield Run(statement, _explained(sql), parameters)
+
+    def column(self, sql: str, error: BaseException | None) -> str | None:
+        diag: Any = getattr(error, "diag", None)
+        code = getattr(error, "sqlstate", None)
+        if code == _ASSIGNED:
+            quoted = _QUOTED.search(str(diag.message_primary))
+            return quoted[1] if quoted else None
+        position = getattr(diag, "statement_position", None)
+        if position is None:
+            return None
+        # as psycopg sent it: the position counts there
+        numbers = {name: n for n, name in enumerate(names(sql), 1)}
+        sent = replaced(_explained(sql), lambda name: f"${numbers[name]}")
+        at = int(position) - 1
+        if code == _UNDEFINED_COLUMN:
+            found = _COLUMN.match(sent, at)
+            return _plain(re.findall(_NAME, found[0])[-1]) if found else None
+        if code not in _COMPARED:
+            return None
+        # the error is at an operator or a value: the column stands before it
+        before = re.findall(r'"(?:[^"]|"")*"', sent[:at])
+        return _plain(before[-1]) if before else None
+
+
+def _explained(sql: str) -> str:
+    return f"EXPLAIN {sql}"
+
+
+def _plain(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name

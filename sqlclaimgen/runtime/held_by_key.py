@@ -1,0 +1,38 @@
+"""Connections that hold a key for a delivery claimed by hand: one delivery each."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from sqlclaimgen.runtime.deliveries import AdvisoryDelivery
+from sqlclaimgen.runtime.errors import ConnectionBusy
+from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.queue import Queue
+
+_HELD: weakref.WeakValueDictionary[int, AdvisoryDelivery[Any, Any]] = weakref.WeakValueDictionary()
+"""By the id of the connection, which the delivery keeps alive. sqlite3's take no weak reference."""
+
+
+def hold(connection: Any, taken: Taken) -> None:
+    """Remember what a claim took over `connection`, until its key is given back."""
+    for delivery in taken.deliveries:
+        if isinstance(delivery, AdvisoryDelivery):
+            _HELD[id(connection)] = delivery
+
+
+def refuse_second(queue: Queue[Any, Any, Any, Any], connection: Any) -> None:
+    """Raise ConnectionBusy for a claim of this form over a connection that holds a delivery: session
+    locks are re-entrant, so it would win its own key again."""
+    delivery = _HELD.get(id(connection))
+    if delivery is None or delivery.lock is None or delivery.bound.queue.form != queue.form:
+        return
+    table = delivery.bound.queue.table
+    raise ConnectionBusy(
+        f"{queue.table}: this connection holds {table} {delivery.id!r} by the key {delivery.key!r}, and a "
+        "connection holds one delivery at a time. Settle it, leave its block, or claim over another.",
+        table=queue.table,
+        id=delivery.id,
+        attempt=delivery.number,
+        statement="claim",
+    )

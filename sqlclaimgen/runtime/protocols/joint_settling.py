@@ -1,0 +1,201 @@
+"""Settling rows that a transaction holds: in that transaction, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from sqlclaimgen.runtime.deliveries import RowLockDelivery
+from sqlclaimgen.runtime.errors import (
+    BatchRolledBack,
+    ClaimError,
+    ClaimLost,
+    FaultKind,
+    SettlementUnknown,
+    StatementFailed,
+)
+from sqlclaimgen.runtime.outcomes import AnyOutcome, Retry, RetryAfter
+from sqlclaimgen.runtime.protocols import exhausted, nesting, outcomes
+from sqlclaimgen.runtime.queue import Bound
+from sqlclaimgen.runtime.steps import Commit, Protocol, Rollback
+
+Held: TypeAlias = RowLockDelivery[Any, Any]
+
+
+def settle(delivery: Held, outcome: AnyOutcome, *, joined: bool) -> Protocol[None]:
+    """Write an outcome in the claim's transaction, which commits it later. Raises ClaimLost when that
+    transaction is gone, and BatchRolledBack when another settlement of the batch failed."""
+    batch = delivery.batch
+    if batch.failure is not None:
+        raise _rolled_back(delivery) from batch.failure
+    if batch.over or not joined:
+        batch.lose()
+        raise lost(delivery, "the transaction that held it has ended")
+    try:
+        yield from nesting.prove(batch)
+        written = yield from _write(delivery, outcome)
+        yield from nesting.renew(batch)
+    except nesting.Gone as error:
+        batch.lose()
+        raise lost(delivery, "the transaction that held it has ended") from error.__cause__
+    except StatementFailed as error:
+        if error.kind is FaultKind.LOST:
+            batch.lose()
+            raise lost(delivery, f"its session is gone: {error}") from error
+        if error.kind is FaultKind.ABORTED:
+            aborted = lost(delivery, "an earlier error aborted the transaction that holds it")
+            batch.fail(aborted)
+            raise aborted from error
+        batch.fail(error)
+        raise
+    if not written:
+        if not (yield from _still_open(delivery)):
+            batch.lose()
+            raise lost(delivery, "the transaction that held it has ended")
+        missing = lost(delivery, "the row is not there unfinished: this transaction changed it")
+        batch.fail(missing)
+        raise missing
+    delivery.settled, delivery.joined = True, True
+    if batch.blocks:
+        batch.blocks[-1].settled.append(delivery)
+
+
+def _write(delivery: Held, outcome: AnyOutcome) -> Protocol[bool]:
+    bound = delivery.bound
+    outcome = outcomes.effective(
+        bound, outcome, delivery.number, in_dead_group=exhausted.in_dead_group(delivery)
+    )
+    fence = {"id": bound.id(delivery.id), "transaction": delivery.batch.transaction}
+    if (yield from outcomes.write(bound, outcome, fence, delivery.id)):
+        return True
+    if not (bound.has("present") and isinstance(outcome, Retry | RetryAfter)):
+        return False
+    # the driver may count rows that changed, and the row held these values already
+    found = yield from bound.run("present", fence, row=delivery.id)
+    return bool(found.rows)
+
+
+def _still_open(delivery: Held) -> Protocol[bool]:
+    """Whether the open transaction is the claim's."""
+    bound, batch = delivery.bound, delivery.batch
+    if bound.has("holding"):
+        found = yield from bound.run("holding", {"transaction": batch.transaction})
+        return bool(found.rows[0][0])
+    try:
+        yield from nesting.prove(batch)
+        yield from nesting.renew(batch)
+    except nesting.Gone:
+        return False
+    return True
+
+
+def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
+    """Settle and commit. When either fails everything is rolled back and the row is due again. Raises
+    SettlementUnknown when the COMMIT got no answer."""
+    yield from delivery.batch.guards.released_after(_finish(delivery, outcome))
+
+
+def _finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
+    try:
+        yield from settle(delivery, outcome, joined=True)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        yield Rollback()
+        delivery.batch.undo()
+        raise
+    yield from _commit(delivery)
+
+
+def abandon(delivery: Held) -> Protocol[None]:
+    """Give the row back unsettled, at once: no attempt was counted yet."""
+    yield Rollback()
+    delivery.batch.undo()
+    yield from delivery.batch.guards.release()
+
+
+def leave(
+    bound: Bound, deliveries: Iterable[Held], *, failed: bool = False, joined: bool = False
+) -> Protocol[None]:
+    """Commit what was settled; the other rows just become free. `failed`: roll everything back.
+
+    Raises BatchRolledBack when a settlement had failed and the block ended as if none had, and
+    ClaimLost when another transaction than the claim's is open: it is left alone.
+    """
+    held = list(deliveries)
+    if held:
+        guards = held[0].batch.guards
+        yield from guards.released_after(_leave(bound, held, failed=failed, joined=joined))
+
+
+def _leave(bound: Bound, held: Sequence[Held], *, failed: bool, joined: bool) -> Protocol[None]:
+    batch = held[0].batch
+    if failed or batch.failure is not None:
+        if joined:
+            yield Rollback()
+        batch.undo()
+        if not failed:
+            raise _rolled_back(held[0]) from batch.failure
+        return
+    if not joined:
+        # the caller ended it, and knows what became of what was settled before
+        batch.lose()
+        return
+    try:
+        still = yield from _still_open(held[0])
+    except StatementFailed as error:
+        yield Rollback()
+        batch.undo()
+        raise lost(held[0], f"nothing of its claim was committed: {error}") from error
+    if not still:
+        batch.lose()
+        raise lost(
+            held[0],
+            "its transaction was ended inside the claim's block. The one that is open now is left alone",
+        )
+    yield from _commit(held[0])
+
+
+def _commit(delivery: Held) -> Protocol[None]:
+    batch = delivery.batch
+    settled = [one for one in batch.deliveries if one.settled]
+    try:
+        yield Commit()
+    except StatementFailed as error:
+        yield Rollback()
+        batch.undo()
+        if error.kind is not FaultKind.LOST or not settled:
+            raise
+        ids = ", ".join(repr(one.id) for one in settled[:10])
+        raise SettlementUnknown(
+            f"{batch.table} {ids}: the server did not answer the COMMIT. The rows are finished if it "
+            "counted, and due again if it did not: look at them, or let them be claimed.",
+            table=batch.table,
+            id=settled[0].id,
+            attempt=settled[0].number,
+            statement="commit",
+        ) from error
+    batch.lose()
+
+
+def lost(delivery: Held, why: str) -> ClaimLost:
+    """The error of a delivery whose row is not held any more, or cannot be settled."""
+    table = delivery.bound.queue.table
+    return ClaimLost(
+        f"{table} {delivery.id!r}: {why}. Its outcome changed nothing. Leave the claim's block, and commit "
+        "nothing of this delivery: the block commits by itself, and transaction(conn) keeps an error inside.",
+        table=table,
+        id=delivery.id,
+        attempt=delivery.number,
+    )
+
+
+def _rolled_back(delivery: Held) -> ClaimError:
+    table = delivery.bound.queue.table
+    return BatchRolledBack(
+        f"{table} {delivery.id!r}: a settlement of this claim failed, so all of it is rolled back and its "
+        f"rows are due again. The failure was: {delivery.batch.failure}",
+        table=table,
+        id=delivery.id,
+        attempt=delivery.number,
+    )

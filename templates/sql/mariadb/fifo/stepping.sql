@@ -1,0 +1,1 @@
+{# The index is read by steps, in its order, and no further than the limit: an ORDER BY reads and sorts every group. #}

@@ -1,0 +1,1 @@
+ORDER BY {{ t[t.finished_by] ~ ", " if t.finished_by }}{{ t.group }} 

@@ -1,0 +1,2 @@
+
+RETURNING {{ t.id }}{% if t.channel %}, pg_notify({{ t.channel }}, ''){% endif %}

@@ -1,0 +1,186 @@
+"""`build`: what it writes, says and returns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import TABLES, Run
+
+
+def test_a_build_says_what_it_wrote(project: Path, run: Run) -> None:
+    done = run("build")
+    assert (done.code, done.err) == (0, "")
+    assert "wrote sql/postgres/jobs.ddl.sql\n" in done.out
+    assert "wrote queues/payouts.py\n" in done.out
+    for line in done.out.splitlines():
+        assert (project / line.removeprefix("wrote ")).is_file()
+    again = run("build")
+    assert (again.code, again.out, again.err) == (0, "11 files are current\n", "")
+
+
+def test_a_check_writes_nothing_and_shows_what_is_missing(project: Path, run: Run) -> None:
+    done = run("build", "--check")
+    assert done.code == 1
+    assert "--- /dev/null\n+++ b/sql/postgres/jobs.sql\n" in done.out
+    assert "missing: sqlclaimgen.lock\n" in done.err
+    assert "12 files differ: run `sqlclaimgen build` and commit what it writes\n" in done.err
+    assert sorted(one.name for one in project.iterdir()) == ["pyproject.toml", "tables.toml"]
+
+
+def test_a_check_works_from_another_folder(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("build")
+    monkeypatch.chdir(project.parent)
+    for path in (project, project / "tables.toml", Path(project.name)):
+        done = run("build", "--check", path)
+        assert (done.code, done.out, done.err) == (0, "11 files are current\n", "")
+
+
+def test_a_check_tells_a_hand_edit_from_an_old_file(project: Path, run: Run) -> None:
+    run("build")
+    edited = project / "sql/postgres/jobs.sql"
+    edited.write_text(edited.read_text().replace("LIMIT :limit", "LIMIT 1"))
+    (project / "tables.toml").write_text(TABLES.replace("60s", "90s"))
+    done = run("build", "--check")
+    assert done.code == 1
+    assert "edited by hand: sql/postgres/jobs.sql\n" in done.err
+    assert "out of date: queues/jobs.py\n" in done.err
+    assert "-    LIMIT 1\n+    LIMIT :limit\n" in done.out
+
+
+def test_a_hand_edit_is_not_overwritten_unless_forced(project: Path, run: Run) -> None:
+    run("build")
+    edited = project / "queues/jobs.py"
+    edited.write_text(edited.read_text() + "# mine\n")
+    (project / "tables.toml").write_text(TABLES.replace("60s", "90s"))
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    done = run("build")
+    assert done.code == 2
+    assert done.err == (
+        "queues/jobs.py:1:1: error[FILE-EDITED]: this generated file was edited by hand\n"
+        "    hint: Move the change into the description, see it with --check, drop it with --force.\n"
+        "nothing was written\n"
+    )
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    assert run("build", "--force").code == 0
+    assert "# mine" not in edited.read_text()
+
+
+def test_a_file_in_the_way_is_not_overwritten_unless_forced(project: Path, run: Run) -> None:
+    (project / "queues").mkdir()
+    (project / "queues/jobs.py").write_text("mine\n")
+    done = run("build", "--error-format", "json")
+    assert done.code == 2
+    (found,) = json.loads(done.err)
+    assert (found["code"], found["file"]) == ("FILE-IN-THE-WAY", "queues/jobs.py")
+    assert sorted(one.name for one in (project / "queues").iterdir()) == ["jobs.py"]
+    assert run("build", "--force").code == 0
+
+
+def test_stale_files_are_removed(project: Path, run: Run) -> None:
+    run("build")
+    (project / "tables.toml").write_text(TABLES.replace('"postgres", "sqlite"', '"postgres"'))
+    assert "no longer generated: sql/sqlite/jobs.sql\n" in run("build", "--check").err
+    done = run("build")
+    assert "removed sql/sqlite/jobs.sql\n" in done.out and not (project / "sql/sqlite").exists()
+    assert run("build", "--check").code == 0
+
+
+def test_an_edited_stale_file_is_left_and_named(project: Path, run: Run) -> None:
+    run("build")
+    (project / "sql/sqlite/jobs.sql").write_text("mine\n")
+    (project / "tables.toml").write_text(TABLES.replace('"postgres", "sqlite"', '"postgres"'))
+    done = run("build")
+    assert done.code == 0
+    assert done.err == (
+        "left sql/sqlite/jobs.sql: no longer generated, edited by hand; delete it yourself\n"
+    )
+
+
+def test_consumers_must_be_drained_when_the_form_changes(project: Path, run: Run) -> None:
+    run("build")
+    other = TABLES.replace("amount = ", 'locked_until = { role = "locked_until" }\namount = ')
+    (project / "tables.toml").write_text(other)
+    for arguments in (("build", "--check"), ("build",)):
+        done = run(*arguments)
+        assert (
+            "warning: payouts: form was row_lock, is lease; "
+            "token was not set, is locked_until timestamp(6)\n"
+            "    hint: Drain the running consumers of the table before the new ones start.\n"
+        ) in done.err
+    assert run("build").err == ""
+
+
+def test_mistakes_are_reported_and_nothing_is_written(project: Path, run: Run) -> None:
+    (project / "tables.toml").write_text(TABLES.replace("lease =", "leese ="))
+    text = run("build")
+    assert text.code == 2 and text.out == ""
+    assert text.err.startswith("tables.toml:5:1: error[UNKNOWN-KEY]: ")
+    assert "\n    hint: " in text.err
+    (found, *_) = json.loads(run("build", "--error-format", "json").err)
+    assert (found["line"], found["column"], found["code"]) == (5, 1, "UNKNOWN-KEY")
+    assert run("build", "--error-format", "github").err.startswith(
+        "::error file=tables.toml,line=5"
+    )
+    assert not (project / "sql").exists()
+
+
+def test_a_difference_is_an_annotation_for_github(project: Path, run: Run) -> None:
+    done = run("build", "--check", "--error-format", "github")
+    assert (
+        "::error file=queues/jobs.py,line=1,col=1,title=FILE-MISSING::this generated file is missing"
+        "%0ARun `sqlclaimgen build` and commit what it writes.\n"
+    ) in done.err
+    found = json.loads(run("build", "--check", "--error-format", "json").err)
+    assert {one["code"] for one in found} == {"FILE-MISSING"} and len(found) == 12
+
+
+def test_warnings_do_not_stop_a_build(project: Path, run: Run) -> None:
+    (project / "tables.toml").write_text(
+        TABLES.replace(
+            "[table.payouts]",
+            '[table.payouts]\nmax_attempts = 3\ndead_letter = { table = "payouts_dead" }',
+        ).replace("amount = ", 'attempt = { role = "attempt" }\namount = ')
+    )
+    done = run("build")
+    assert done.code == 0 and "warning[ATTEMPTS-ROW-LOCK]" in done.err and "wrote" in done.out
+
+
+def test_files_on_stdout(project: Path, run: Run) -> None:
+    text = run("build", "--stdout")
+    assert text.code == 0 and "==> sql/postgres/jobs.sql <==\n-- From tables.toml: " in text.out
+    files = json.loads(run("build", "--stdout", "--format", "json").out)
+    assert sorted(one.name for one in project.iterdir()) == ["pyproject.toml", "tables.toml"]
+    run("build")
+    assert files == {path: (project / path).read_text() for path in files}
+
+
+def test_reports_for_a_program(project: Path, run: Run) -> None:
+    checked = json.loads(run("build", "--check", "--format", "json").out)
+    assert not checked["current"] and checked["unchanged"] == 0
+    first = checked["differences"][0]
+    assert first["state"] == "missing" and first["action"] == "write" and "+++ b/" in first["diff"]
+    built = json.loads(run("build", "--format", "json").out)
+    assert built["differences"] == checked["differences"]
+    assert json.loads(run("build", "--format", "json").out)["current"]
+
+
+def test_a_missing_file_and_a_wrong_call(project: Path, run: Run) -> None:
+    done = run("build", "nowhere.toml")
+    assert done.code == 2 and "nowhere.toml:1:1: error[FILE-MISSING]" in done.err
+    assert run("build", "--nope").code == 2
+    assert run("nope").code == 2
+    (project / "sql").write_text("in the way")
+    failed = run("build")
+    assert failed.code == 2 and failed.err.startswith("error: ") and "hint: " in failed.err
+
+
+def test_a_broken_lock(project: Path, run: Run) -> None:
+    (project / "sqlclaimgen.lock").write_text("<<<<<<< ours\n")
+    done = run("build")
+    assert done.code == 2
+    assert done.err.startswith("sqlclaimgen.lock:1:1: error[LOCK-UNREADABLE]: ")

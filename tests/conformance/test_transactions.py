@@ -1,0 +1,240 @@
+"""Whose transaction it is: claims commit, settlements join or commit, enqueues always join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sqlclaimgen.runtime import (
+    AlreadyQueued,
+    AlreadySettled,
+    FaultKind,
+    LeaseLost,
+    StatementFailed,
+    TransactionOpen,
+    transaction,
+)
+from tests.conformance.cases import FULL, MARKED, PLAIN
+from tests.conformance.harness import Stand, on_cases
+from tests.conformance.test_claiming import rows
+
+autocommit = pytest.mark.parametrize("autocommit", [False, True], ids=["implicit", "autocommit"])
+
+
+def busy(stand: Stand, connection: Any) -> None:
+    """Work of the caller's own, in a transaction that stays open."""
+    quote = stand.plan.dialect.quote
+    cursor = connection.cursor()
+    cursor.execute(f"UPDATE {quote('jobs')} SET {quote('note')} = 'busy' WHERE 1 = 0")
+    cursor.execute(f"SELECT COUNT(*) FROM {quote('jobs')}")
+    cursor.fetchall()
+
+
+@autocommit
+@on_cases(PLAIN)
+def test_claims_and_extensions_refuse_an_open_transaction(stand: Stand, autocommit: bool) -> None:
+    stand.fill(rows(stand.case, 2))
+    connection = stand.connect(autocommit=autocommit)
+    (delivery,) = stand.claim(connection)._deliveries
+    with transaction(connection):
+        busy(stand, connection)
+        before = stand.rows() if stand.dialect != "sqlite" else []
+        with pytest.raises(TransactionOpen):
+            stand.claim(connection)
+        with pytest.raises(TransactionOpen):
+            stand.module.extend(connection, [delivery])
+        assert not delivery.lost
+        if before:
+            assert stand.rows() == before
+    delivery.ack(connection)
+    assert stand.count == 1
+
+
+@autocommit
+@on_cases(FULL, PLAIN)
+def test_a_settlement_alone_commits(stand: Stand, autocommit: bool) -> None:
+    stand.fill(rows(stand.case, 3))
+    connection = stand.connect(autocommit=autocommit)
+    with stand.claim(connection, 3) as claim:
+        for delivery, settle in zip(claim, SETTLEMENTS, strict=True):
+            settle(connection, delivery)
+            row = stand.row(delivery.id)
+            assert row is None or row["locked_until"] is None
+            assert delivery.settled and not delivery.joined
+    assert all(row["locked_until"] is None for row in stand.rows())
+
+
+SETTLEMENTS: list[Callable[[Any, Any], None]] = [
+    lambda connection, delivery: delivery.ack(connection),
+    lambda connection, delivery: delivery.retry(connection),
+    lambda connection, delivery: delivery.discard(connection),
+]
+
+
+@autocommit
+@on_cases(FULL, PLAIN)
+def test_a_settlement_joins_the_transaction_that_is_open(stand: Stand, autocommit: bool) -> None:
+    stand.fill(rows(stand.case, 2))
+    connection = stand.connect(autocommit=autocommit)
+    note = f"UPDATE {stand.plan.dialect.quote('jobs')} SET note = 'effect' WHERE note IS NULL"
+    with stand.claim(connection, 2) as claim:
+        first, second = claim
+        with pytest.raises(ZeroDivisionError), transaction(connection):
+            connection.cursor().execute(note)
+            first.ack(connection)
+            assert first.settled and first.joined
+            raise ZeroDivisionError
+        # neither the effect nor the settlement happened; the lease is held still
+        assert [row["note"] for row in stand.rows()] == [None, None]
+        row = stand.row(first.id)
+        assert row is not None and row["locked_until"] == first.token
+        with transaction(connection):
+            connection.cursor().execute(note)
+            second.ack(connection)
+        assert stand.unfinished == 1
+        assert {row["note"] for row in stand.rows()} == {"effect"}
+    # leaving the block gave the rolled-back one back
+    row = stand.row(first.id)
+    assert row is not None and row["locked_until"] is None
+
+
+@on_cases(PLAIN)
+def test_a_block_left_inside_a_transaction_joins_it(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect()
+    claim = stand.claim(connection)
+    with transaction(connection):
+        busy(stand, connection)
+        claim.__exit__(None, None, None)
+    assert stand.rows()[0]["locked_until"] is None
+
+
+@on_cases(FULL, PLAIN)
+def test_a_lost_lease_rolls_the_effect_back(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection, other = stand.connect(), stand.connect()
+    note = f"UPDATE {stand.plan.dialect.quote('jobs')} SET note = 'effect'"
+    (delivery,) = stand.claim(connection)._deliveries
+    (rival,) = stand.claim(other, module=stand.later(61))._deliveries
+    with pytest.raises(LeaseLost) as lost, transaction(connection):
+        connection.cursor().execute(note)
+        delivery.ack(connection)
+    assert (lost.value.table, lost.value.id) == ("jobs", delivery.id)
+    assert lost.value.attempt == delivery.number
+    assert stand.rows()[0]["note"] is None
+    rival.ack(other)
+
+
+@on_cases(PLAIN)
+def test_a_delivery_is_settled_once(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect()
+    (delivery,) = stand.claim(connection)._deliveries
+    delivery.ack(connection)
+    with pytest.raises(AlreadySettled):
+        delivery.retry(connection)
+
+
+@autocommit
+@on_cases(FULL, PLAIN)
+def test_an_enqueue_joins_and_never_commits(stand: Stand, autocommit: bool) -> None:
+    connection = stand.connect(autocommit=autocommit)
+    new = stand.module.New(**{"queue": "a", "priority": 1, "payload": None} if stand.case is FULL else {})
+    with pytest.raises(ZeroDivisionError), transaction(connection):
+        stand.module.enqueue(connection, new)
+        raise ZeroDivisionError
+    assert stand.count == 0
+    with transaction(connection):
+        ids = stand.module.enqueue_many(connection, [new] * 3)
+        assert stand.dialect == "sqlite" or stand.count == 0
+    assert [row["id"] for row in stand.rows()] == ids
+    if not autocommit:
+        stand.module.enqueue(connection, new)
+        connection.rollback()
+        assert stand.count == 3
+
+
+@on_cases(FULL)
+def test_an_enqueue_with_a_delay_is_due_then(stand: Stand) -> None:
+    ids = stand.enqueue(
+        [{"queue": "a", "priority": 1, "payload": None}] * 2, delay=timedelta(seconds=50)
+    )
+    connection = stand.connect()
+    assert len(ids) == 2
+    assert len(stand.claim(connection, 5)) == 0
+    assert len(stand.claim(connection, 5, module=stand.later(51))) == 2
+
+
+@on_cases(MARKED)
+def test_a_dedupe_key_is_queued_once(stand: Stand) -> None:
+    connection = stand.connect()
+    new = stand.module.New
+
+    def add(token: str | None) -> int:
+        id: int = stand.module.enqueue(connection, new(queue="a", token=token))
+        return id
+
+    with transaction(connection):
+        first = add("x")
+        with pytest.raises(AlreadyQueued) as refused:
+            add("x")
+        # the producer's transaction goes on
+        assert refused.value.table == "jobs"
+        others = [add("X"), add("x "), add("é"), add("e"), add(None), add(None), add("")]
+    assert [row["id"] for row in stand.rows()] == [first, *others]
+    # a finished row frees its key, a retried one keeps it
+    (delivery,) = stand.claim(connection)._deliveries
+    assert delivery.id == first
+    delivery.retry(connection)
+    with transaction(connection), pytest.raises(AlreadyQueued):
+        add("x")
+    for delivery in stand.claim(connection, 10)._deliveries:
+        delivery.ack(connection)
+    with transaction(connection):
+        assert add("x") not in (first, *others)
+
+
+@on_cases(MARKED)
+def test_two_producers_of_one_dedupe_key_at_once(stand: Stand) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    one, two = stand.connect(), stand.connect()
+    new = stand.module.New(queue="a", token="x")
+    with ThreadPoolExecutor(1) as pool:
+        if stand.dialect == "sqlite":
+            stand.module.enqueue(one, new)
+            one.commit()
+            with pytest.raises(AlreadyQueued):
+                stand.module.enqueue(two, new)
+            return
+        stand.module.enqueue(one, new)
+        other = pool.submit(stand.module.enqueue, two, new)
+        stand.database.wait_until_blocked(stand.database.session_id(two))
+        one.commit()
+        with pytest.raises(AlreadyQueued):
+            other.result(20)
+        two.rollback()
+    assert stand.count == 1
+
+
+@on_cases(PLAIN)
+def test_a_closed_connection_is_a_lost_one(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect()
+    (delivery,) = stand.claim(connection)._deliveries
+    connection.close()
+    for call in (
+        lambda: delivery.ack(connection),
+        lambda: stand.claim(connection),
+        lambda: stand.module.extend(connection, [delivery]),
+    ):
+        with pytest.raises(StatementFailed) as failed:
+            call()
+        assert failed.value.kind is FaultKind.LOST
+        assert failed.value.table == "jobs"
+    assert not delivery.lost and not delivery.settled
+    delivery.ack(stand.connect())
+    assert stand.count == 0

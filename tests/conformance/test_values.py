@@ -1,0 +1,165 @@
+"""What goes in comes out: every type, and a team's own types, through every database."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from typing import Any
+
+import pytest
+
+from sqlclaimgen.runtime import RowInvalid, transaction
+from tests.conformance.harness import Case, Stand, on_cases
+from tests.conformance.models import Colour, Level, Line, Order
+
+TYPES = Case(
+    "types",
+    """
+    [table.jobs.columns]
+    id = { role = "id", type = "bigint", generated = true }
+    locked_until = { role = "locked_until" }
+    small = { type = "smallint", null = true }
+    whole = { type = "int", null = true }
+    big = { type = "bigint", null = true }
+    words = { type = "text", null = true }
+    short = { type = "varchar(40)", null = true }
+    raw = { type = "bytes", null = true }
+    document = { type = "json", null = true }
+    key = { type = "uuid", null = true }
+    flag = { type = "boolean", null = true }
+    moment = { type = "timestamp(6)", null = true }
+    second = { type = "timestamp(0)", null = true }
+    day = { type = "date", null = true }
+    money = { type = "numeric(20,4)", null = true }
+    ratio = { type = "double", null = true }
+    """,
+)
+OWN = Case(
+    "own",
+    """
+    [table.jobs.columns]
+    id = { role = "id", type = "bigint", generated = true }
+    locked_until = { role = "locked_until" }
+    payload = { role = "payload", type = "json", python = "tests.conformance.models:Order" }
+    colour = { type = "text", python = "tests.conformance.models:Colour" }
+    level = { type = "int", null = true, python = "tests.conformance.models:Level" }
+    """,
+)
+
+UTC = datetime.UTC
+ZONE = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+VALUES: dict[str, list[Any]] = {
+    "small": [0, -1, 32767, -32768],
+    "whole": [0, 2**31 - 1, -(2**31)],
+    "big": [0, 2**63 - 1, -(2**63)],
+    "words": ["", "a", "é\u0301 日本 🙂", "%s %(x)s :x ? $1", "'\"`\\", "\n\r\t", " x ", "x" * 70_000],
+    "short": ["", "'", "é" * 40],
+    "raw": [b"", b"\x00\xff'\"\\%s", bytes(range(256)) * 10],
+    "document": [
+        {},
+        [],
+        0,
+        "",
+        "text",
+        True,
+        1.5,
+        {"a": [1, {"b": None}], "é 🙂": "\\ ' \" % :x"},
+        [2**53, -1],
+        "\u2028",
+    ],
+    "key": [uuid.UUID(int=0), uuid.UUID(int=2**128 - 1)],
+    "flag": [True, False],
+    "moment": [
+        datetime.datetime(2026, 12, 1, 23, 59, 59, 999_999, UTC),
+        datetime.datetime(2026, 3, 29, 2, 30, tzinfo=ZONE),
+        datetime.datetime(1971, 1, 1, tzinfo=UTC),
+        datetime.datetime(2999, 12, 31, 23, 59, 59, 1, UTC),
+    ],
+    "second": [datetime.datetime(2026, 12, 1, 23, 59, 59, tzinfo=UTC)],
+    "day": [datetime.date(2026, 2, 28), datetime.date(1000, 1, 1), datetime.date(9999, 12, 31)],
+    "money": [decimal.Decimal("0.0001"), decimal.Decimal("-9999999999999999.9999")],
+    "ratio": [0.1, -1.7976931348623157e308, 5e-324, 3.0],
+}
+
+
+@on_cases(TYPES)
+def test_every_type_comes_back_as_it_went_in(stand: Stand) -> None:
+    connection = stand.connect()
+    blank: dict[str, Any] = dict.fromkeys(VALUES)
+    rows = [blank, *[{**blank, name: value} for name, values in VALUES.items() for value in values]]
+    stand.enqueue(rows)
+    deliveries = stand.claim(connection, len(rows))._deliveries
+    for row, delivery in zip(rows, deliveries, strict=True):
+        got = {name: getattr(delivery.row, name) for name in VALUES}
+        assert got == row
+        for name, value in got.items():
+            assert type(value) is type(row[name]), (name, value)
+            if isinstance(value, datetime.datetime):
+                assert value.utcoffset() == datetime.timedelta(0)
+
+
+@on_cases(TYPES)
+def test_a_time_finer_than_its_column_is_cut_and_not_rounded(stand: Stand) -> None:
+    # TZ-07: MySQL rounds, MariaDB truncates
+    fine = datetime.datetime(2026, 12, 31, 23, 59, 59, 999_999, UTC)
+    stand.enqueue([{**dict.fromkeys(VALUES), "second": fine}])
+    (delivery,) = stand.claim(stand.connect())._deliveries
+    assert delivery.row.second == fine.replace(microsecond=0)
+
+
+@on_cases(TYPES)
+def test_a_naive_time_is_refused(stand: Stand) -> None:
+    connection = stand.connect()
+    new = stand.module.New(
+        **{**dict.fromkeys(VALUES), "moment": datetime.datetime(2026, 1, 1)}  # noqa: DTZ001
+    )
+    with pytest.raises(ValueError, match="time zone"), transaction(connection):
+        stand.module.enqueue(connection, new)
+    assert stand.count == 0
+
+
+ORDER = Order(
+    id=uuid.UUID(int=7),
+    placed=datetime.datetime(2026, 12, 1, 12, 30, 0, 5, UTC),
+    day=datetime.date(2026, 12, 1),
+    lines=[Line("a", 2, decimal.Decimal("1.10")), Line("é", 0, decimal.Decimal("0.00"))],
+    colour=Colour.BLUE,
+    tags={"x": 1},
+)
+
+
+@on_cases(OWN)
+def test_a_team_s_own_types_come_back(stand: Stand) -> None:
+    stand.enqueue(
+        [
+            {"payload": ORDER, "colour": Colour.RED, "level": Level.HIGH},
+            {"payload": ORDER, "colour": Colour.BLUE, "level": None},
+        ]
+    )
+    first, second = stand.claim(stand.connect(), 2)._deliveries
+    assert (first.row.payload, first.row.colour, first.row.level) == (ORDER, Colour.RED, Level.HIGH)
+    assert (second.row.payload, second.row.level) == (ORDER, None)
+    assert type(first.row.colour) is Colour and type(first.row.level) is Level
+
+
+@on_cases(OWN)
+def test_a_row_that_does_not_decode_can_be_settled(stand: Stand) -> None:
+    stand.enqueue([{"payload": ORDER, "colour": Colour.RED, "level": None}] * 3)
+    quote = stand.plan.dialect.quote
+    table, id = quote("jobs"), quote("id")
+    stand.database.execute(f"UPDATE {table} SET {quote('payload')} = '[1]' WHERE {id} = 1")
+    stand.database.execute(f"UPDATE {table} SET {quote('colour')} = 'grey' WHERE {id} = 2")
+    connection = stand.connect()
+    with stand.claim(connection, 3) as claim:
+        seen = []
+        for delivery in claim:
+            if delivery.id == 3:
+                assert delivery.row.colour is Colour.RED
+                continue
+            with pytest.raises(RowInvalid) as invalid:
+                _ = delivery.row
+            seen.append((invalid.value.id, invalid.value.table, invalid.value.attempt))
+            delivery.ack(connection)
+    assert seen == [(1, "jobs", 1), (2, "jobs", 1)]
+    assert [row["id"] for row in stand.rows()] == [3]

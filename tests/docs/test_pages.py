@@ -1,0 +1,106 @@
+"""The page of a table: its diagram's grammar, its tables, its bytes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sqlclaimgen.description.model import Form
+from sqlclaimgen.rendering.markdown import cell, code, text
+from tests.care.cases import ADVISORY, DEAD_GROUP, DEAD_TABLE, FIFO, MARKED, ROW_LOCK
+from tests.conformance.harness import Case
+from tests.support.generated import Generated, generate
+
+CASES = (DEAD_TABLE, DEAD_GROUP, MARKED, FIFO, ROW_LOCK, ADVISORY)
+
+ODD = Case(
+    "odd",
+    """
+    name = "my|table"
+    schema = "a.b"
+    [table.jobs.columns]
+    "new `notes`|" = { role = "id", type = "text", field = "id" }
+    locked_until = { role = "locked_until" }
+    """,
+)
+
+ARROW = r"[PWD](->>|-->>)[PWD]: [^;#]+"
+LINE = re.compile(
+    rf"    ( *)(autonumber|participant [PWD] as [\w ,]+|{ARROW}"
+    r"|Note over [PWD](,[PWD])?: [^;#]+|loop [^;#]+|alt [^;#]+|else [^;#]+|end)"
+)
+"""The lines of a Mermaid sequence diagram that pages use. A semicolon ends a line there, and a hash
+begins an entity."""
+
+
+@pytest.fixture(params=[*CASES, ODD], ids=lambda case: case.name)
+def generated(request: pytest.FixtureRequest, tmp_path: Path) -> Generated:
+    case: Case = request.param
+    return generate(case.text(), tmp_path)
+
+
+def page_of(generated: Generated) -> str:
+    return (generated.folder / "docs" / "queues" / "jobs.md").read_bytes().decode()
+
+
+def test_the_diagram_is_one(generated: Generated) -> None:
+    page = page_of(generated)
+    (diagram,) = re.findall(r"```mermaid\nsequenceDiagram\n(.*?)```", page, re.DOTALL)
+    lines = diagram.splitlines()
+    depth = 0
+    for line in lines:
+        match = LINE.fullmatch(line)
+        assert match, line
+        word = match[2].partition(" ")[0]
+        depth -= word in ("end", "else")
+        assert len(match[1]) == 4 * depth, line
+        depth += word in ("loop", "alt", "else")
+    assert depth == 0
+    table = generated.description.tables[0]
+    assert ("unlock" in diagram) is (table.form is Form.ADVISORY_LOCK)
+    assert ("extend" in diagram) is (table.form is Form.LEASE)
+    assert ("guard" in diagram) is bool(table.fifo)
+
+
+def test_its_tables_have_as_many_cells_in_each_row(generated: Generated) -> None:
+    width = 0
+    for line in page_of(generated).splitlines():
+        if not line.startswith("|"):
+            width = 0
+            continue
+        cells = len(re.findall(r"(?<!\\)\|", line))
+        assert width in (0, cells), line
+        width = cells
+
+
+def test_every_statement_and_index_is_named(generated: Generated) -> None:
+    page = page_of(generated)
+    table = generated.description.tables[0]
+    for dialect in table.dialects:
+        plan = generated.plan("jobs", dialect)
+        for name in [s.name for s in plan.statements] + [i.name for i in plan.indexes]:
+            assert code(name) in page
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    pages = [page_of(generate(FIFO.text(), tmp_path / name)) for name in ("a", "b")]
+    assert pages[0] == pages[1]
+    assert "\r" not in pages[0] and pages[0].endswith("\n") and not pages[0].endswith("\n\n")
+    assert not [line for line in pages[0].splitlines() if line != line.rstrip()]
+    assert "\n\n\n" not in pages[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "escaped"),
+    [("a_b", "a_b"), ("_a_ *b* [c]", r"\_a\_ \*b\* \[c\]"), ("<x>", r"\<x\>")],
+)
+def test_text(value: str, escaped: str) -> None:
+    assert text(value) == escaped
+
+
+def test_code_and_cells() -> None:
+    assert code("a`b") == "`` a`b ``"
+    assert code("a|b") == r"`a\|b`"
+    assert cell("a\n b | c < d") == r"a b \| c &lt; d"

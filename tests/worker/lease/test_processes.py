@@ -1,0 +1,92 @@
+"""Processes that are killed, servers that are restarted: every row has its effect once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.harness import Stand, on_cases
+from tests.worker.support.cases import SHORT
+from tests.worker.support.process import HISTORY, Order, order_for, processes
+
+
+@on_cases(SHORT)
+def test_processes_killed_and_a_server_restarted(stand: Stand, tmp_path: Path) -> None:
+    battle(stand, tmp_path, rows=150, workers=3, kills=3, restarts=1, pause=0.4)
+
+
+@pytest.mark.soak
+@on_cases(SHORT)
+def test_eight_processes_one_killed_each_second(stand: Stand, tmp_path: Path) -> None:
+    battle(stand, tmp_path, rows=5000, workers=8, kills=1000, restarts=2, pause=1.0)
+
+
+def battle(
+    stand: Stand, folder: Path, *, rows: int, workers: int, kills: int, restarts: int, pause: float
+) -> None:
+    stand.fill([{"id": n, "payload": n} for n in range(1, rows + 1)])
+    stand.database.execute(HISTORY)
+    # attempts are not the matter here: crashes spend them
+    stand.database.execute(f"UPDATE jobs SET attempt = {-1000}")
+    order = order_for(stand, "record", transactional=True, until="empty")
+    chance = random.Random(1)
+    lives = [0] * workers
+    with processes(folder) as start:
+        crew = [start(order) for _ in range(workers)]
+        for number in itertools.count(1):
+            done = number > kills and number > restarts
+            if remaining(stand) == 0 or done:
+                break
+            wait_for_progress(stand, pause)
+            if number <= kills:
+                victim = chance.randrange(workers)
+                crew[victim].kill()
+                crew[victim].wait()
+                lives[victim] += 1
+                crew[victim] = start(order)
+            if number <= restarts * 3 and number % 3 == 0 or number == restarts == 1:
+                stand.database.server.restart()
+            revive(crew, start, order)
+        deadline = time.monotonic() + 120 + rows / 20
+        while remaining(stand):
+            assert time.monotonic() < deadline, f"{remaining(stand)} rows are left"
+            revive(crew, start, order)
+            time.sleep(0.1)
+        for process in crew:
+            process.wait(60)
+    history = stand.database.execute("SELECT job, attempt FROM history")
+    effects = Counter(job for job, _ in history)
+    assert set(effects) == set(range(1, rows + 1)), "a row is lost"
+    assert set(effects.values()) == {1}, [job for job, n in effects.items() if n > 1]
+    assert sum(lives) > 0
+
+
+def remaining(stand: Stand) -> int:
+    for _ in range(200):
+        try:
+            return stand.count
+        except Exception:
+            stand.database.disconnect()
+            time.sleep(0.1)  # the server is on its way
+    return stand.count
+
+
+def wait_for_progress(stand: Stand, pause: float) -> None:
+    before = remaining(stand)
+    deadline = time.monotonic() + 5
+    time.sleep(pause)  # the beat of the kills
+    while remaining(stand) == before and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def revive(crew: list[subprocess.Popen[str]], start: object, order: Order) -> None:
+    assert callable(start)
+    for n, process in enumerate(crew):
+        if process.poll() is not None:
+            crew[n] = start(order)
