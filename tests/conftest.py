@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.servers import (
     ALL_DIALECTS,
@@ -23,6 +24,10 @@ from tests.servers import (
     SQLiteServer,
     programs,
 )
+
+# a busy machine is no reason to fail: what is tested is what comes out, not how fast
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 _SERVER_FIXTURES = {
     f"{dialect}_{what}"

@@ -7,7 +7,9 @@ needs is imported when it runs, so that starting is quick.
 from __future__ import annotations
 
 import gc
+import io
 import os
+import sys
 
 
 def main() -> None:
@@ -16,6 +18,10 @@ def main() -> None:
     gc.disable()
     # plugins are the business of programs; looking for them reads every installed package
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal that lacks a character is no reason to stop
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     from sqlclaimgen.cli.app import app
 
     app()

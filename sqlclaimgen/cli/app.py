@@ -268,9 +268,10 @@ def redrive(
 def schema() -> None:
     """Print the JSON schema of tables.toml, for editors."""
     with reporting():
-        from sqlclaimgen.cli.console import out
+        from sqlclaimgen.cli.console import exact, out
         from sqlclaimgen.templating import folder
 
+        exact()
         out((folder("schemas") / "tables.schema.json").read_text(encoding="utf-8"), end="")
 
 

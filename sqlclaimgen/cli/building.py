@@ -73,6 +73,7 @@ def show_files(files: Mapping[PurePosixPath, str], form: Format) -> int:
     if form is Format.JSON:
         console.out_json({str(path): text for path, text in sorted(files.items())})
         return FINE
+    console.exact()
     for path, text in sorted(files.items()):
         out(f"==> {path} <==", "bold")
         out(text)

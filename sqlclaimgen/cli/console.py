@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from enum import StrEnum
@@ -52,6 +53,13 @@ def out(text: str = "", style: str | None = None, *, end: str = "\n") -> None:
     print(styled(text, style, sys.stdout) if style else text, end=end)
 
 
+def exact() -> None:
+    """Make what follows on stdout what a generated file has: UTF-8, LF, on every system."""
+    stream: TextIO = sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", newline="\n")
+
+
 def err(text: str, style: str | None = None) -> None:
     """A line about the run."""
     print(styled(text, style, sys.stderr) if style else text, file=sys.stderr)
@@ -61,6 +69,7 @@ def out_json(value: Any) -> None:
     """A result for a program."""
     import json
 
+    exact()
     out(json.dumps(value, indent=2, ensure_ascii=False))
 
 

@@ -31,10 +31,12 @@ def sql(path: Path, key: str, name: str, values: Sequence[str], dialect: str | N
             console.fail(f"`{value}` is no value", "Write --set name=value.")
         given[parameter] = text
     try:
-        console.out(pasted(made, statement, given, datetime.now(UTC)))
+        printed = pasted(made, statement, given, datetime.now(UTC))
     except Unpasteable as error:
         for problem in error.problems:
             err(f"{console.styled('error', 'red', sys.stderr)}: {problem}")
         err(f"    {console.styled('hint', 'cyan', sys.stderr)}: Add --set NAME=VALUE for each.")
         return WRONG
+    console.exact()
+    console.out(printed)
     return FINE

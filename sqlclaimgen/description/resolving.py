@@ -69,6 +69,7 @@ def _table(key: str, shape: TableShape, findings: Findings) -> Table:
     names.check(scope)
     leases.check(scope, form)
     dead_letters.check_origin(scope)
+    fifo = groups.fifo(scope, form)
     return Table(
         key=key,
         name=key if shape.name is None else shape.name,
@@ -78,13 +79,13 @@ def _table(key: str, shape: TableShape, findings: Findings) -> Table:
         columns=scope.columns,
         lease=forms.LEASE if shape.lease is None else shape.lease,
         advisory_lock=key_templates.resolve(scope),
-        fifo=groups.fifo(scope, form),
+        fifo=fifo,
         claims=groups.claims(scope),
         max_attempts=attempts.max_attempts(scope, form),
         dead_letter=dead_letters.resolve(scope),
         retry=attempts.retry(scope),
         clock=shape.clock,
-        isolation=transactions.isolation(scope),
+        isolation=transactions.isolation(scope, form, ordered=fifo is not None),
         mode=transactions.mode(scope),
         where=conditions.resolve(scope),
         notify=transactions.notify(scope),

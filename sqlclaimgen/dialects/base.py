@@ -60,6 +60,8 @@ class Dialect(ABC):
     """The dialect sqlglot parses the statements as."""
     row_lock: ClassVar[Capability] = YES
     notify: ClassVar[Capability]
+    serializable_claims: ClassVar[Capability] = YES
+    """Whether row lock claims at SERIALIZABLE pass one another by."""
     folders: ClassVar[tuple[str, ...]]
     """Where its templates are looked for, most particular first."""
     backslashes: ClassVar[bool] = False

@@ -46,6 +46,11 @@ class MySQL(Dialect):
     folders: ClassVar[tuple[str, ...]] = ("mysql", "common")
     now_default = "(UTC_TIMESTAMP(6))"
     time_literal = "datetime(6), UTC"
+    serializable_claims = Capability(
+        served=False,
+        reason="MySQL and MariaDB lock every row that a claim looks at there: claims wait for one another.",
+        way_out='Write "repeatable read", or leave `isolation` out for READ COMMITTED.',
+    )
     notify = Capability(
         served=False,
         reason="only PostgreSQL has LISTEN and NOTIFY.",
@@ -72,7 +77,9 @@ class MySQL(Dialect):
 
     def lock(self, key: str) -> str:
         # MySQL takes 64 characters, and the two servers compare names differently that are not plain
-        return f"IF(CHAR_LENGTH({key}) > 64 OR {key} REGEXP '[^a-z0-9_.-]', SHA2({key}, 256), {key})"
+        return (
+            f"IF(CHAR_LENGTH({key}) > 64 OR {key} REGEXP '[^a-z0-9_.-]', SHA2({key}, 256), {key})"
+        )
 
     # left alone, the servers may look for a lease by its expiry: then a settlement locks the entry of
     # an index before its row, an extension the other way round, and the two deadlock

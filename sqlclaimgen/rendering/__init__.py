@@ -46,5 +46,7 @@ def render(description: Description) -> dict[PurePosixPath, str]:
         files |= table_files(description, table)
     if output.runtime == "vendored":
         files |= vendored.files(PurePosixPath(output.python))
-    files.setdefault(PurePosixPath(output.python) / "__init__.py", python_module.package(description))
+    files.setdefault(
+        PurePosixPath(output.python) / "__init__.py", python_module.package(description)
+    )
     return files

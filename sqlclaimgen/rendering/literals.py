@@ -27,12 +27,19 @@ def docstring(text: str) -> str:
     return _escaped(text).replace('"""', '\\"\\"\\"')
 
 
-_OTHER = re.compile(r"[^ -\[\]-~]")
-"""What is not plain ASCII without a backslash."""
+# What cannot be seen, or reorders what can: controls, spaces but for the plain one, marks of
+# direction, private use, surrogates. Ranges, not str.isprintable, which differs between versions of
+# Python as new characters come.
+_UNSEEN = (
+    r"\\\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u1680\u180e\u2000-\u200f"
+    r"\u2028-\u202f\u205f-\u206f\u3000\ud800-\uf8ff\ufeff\ufff0-\uffff"
+    r"\U000e0000-\U0010ffff"
+)
+_ESCAPED = re.compile(f"[{_UNSEEN}]")
 
 
 def _escaped(text: str) -> str:
-    return _OTHER.sub(_escape, text)
+    return _ESCAPED.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -41,4 +48,4 @@ def _escape(match: re.Match[str]) -> str:
         return "\\\\"
     if char in "\n\r\t":
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char]
-    return char if char.isprintable() else char.encode("unicode_escape").decode()
+    return char.encode("unicode_escape").decode()

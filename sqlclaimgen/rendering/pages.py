@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.dialects import DIALECTS
@@ -68,7 +69,7 @@ def _column(column: Column) -> dict[str, str]:
 
 def _command(description: Description, table: Table, plan: Plan) -> str:
     path = f"{description.output.sql}/{plan.dialect.name}/{table.key}.ddl.sql"
-    return plan.dialect.loading.format(path=path)
+    return plan.dialect.loading.format(path=shlex.quote(path))
 
 
 def _indexes(plans: Sequence[Plan]) -> list[dict[str, str]]:

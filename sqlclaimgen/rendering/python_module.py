@@ -49,10 +49,7 @@ def render(description: Description, table: Table, plans: Sequence[Plan]) -> str
 
 def package(description: Description) -> str:
     """The `__init__.py` beside the modules."""
-    return (
-        f"# {headers.origin(description)}\n"
-        '"""Consumers of the work tables, a module each."""\n'
-    )
+    return f'# {headers.origin(description)}\n"""Consumers of the work tables, a module each."""\n'
 
 
 def _context(
@@ -166,7 +163,10 @@ def _claims(table: Table) -> list[dict[str, Any]]:
         takes = {"group": f"{many} of one group", "ungrouped": f"{many} that have no group"}
         ordered = bool(table.fifo) and scope != "ungrouped"
         if ordered:
-            takes = {"group": "the head of one group", "table": "the heads of up to ``limit`` groups"}
+            takes = {
+                "group": "the head of one group",
+                "table": "the heads of up to ``limit`` groups",
+            }
         made.append(
             {
                 "name": "claim" + suffix(table, scope),
@@ -250,6 +250,8 @@ def _settings(table: Table, plans: Sequence[Plan], types: Types) -> list[str]:
         column = table.column(role)
         if column is not None:
             made.append(f"{name}={_called('_runtime.Column', _column(column, types), 4)}")
+    if table.clock == "database":
+        made.append("database_clock=True")
     if table.isolation is not None:
         made.append(f"isolation={literals.string(table.isolation)}")
     if table.fifo:

@@ -10,7 +10,9 @@ from sqlclaimgen import runtime
 PACKAGE = "claim_runtime"
 """The copy's package, inside the modules' own."""
 
-_IMPORT = re.compile(r"^(?P<indent> *)from sqlclaimgen\.runtime(?P<rest>[.\w]*) import ", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^(?P<indent> *)from sqlclaimgen\.runtime(?P<rest>[.\w]*) import ", re.MULTILINE
+)
 
 
 def files(folder: PurePosixPath) -> dict[PurePosixPath, str]:

@@ -12,7 +12,7 @@ from sqlclaimgen.runtime.claims import Claim
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
 from sqlclaimgen.runtime.drivers.base import Session
-from sqlclaimgen.runtime.driving import drive, session_of
+from sqlclaimgen.runtime.driving import run, session_of
 from sqlclaimgen.runtime.errors import AlreadySettled, TransactionOpen
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import enqueuing, lease
@@ -30,18 +30,20 @@ _log = logging.getLogger("sqlclaimgen")
 
 def enqueue(queue: Queue[Any, Any, N, I], conn: Connection, new: N, delay: timedelta) -> I:
     """Add a row in the transaction of `conn`, never committing it. Returns the row's id."""
-    session = session_of(conn, table=queue.table)
-    bound = queue.bind(session.dialect)
-    added: I = drive(session, enqueuing.enqueue(bound, new, delay), table=queue.table)
-    publishing.enqueued(queue, session)
-    return added
+    return enqueue_many(queue, conn, [new], delay)[0]
 
 
 def enqueue_many(
     queue: Queue[Any, Any, N, I], conn: Connection, rows: Iterable[N], delay: timedelta
 ) -> list[I]:
     """Add rows in the transaction of `conn`. Returns their ids, in order."""
-    return [enqueue(queue, conn, new, delay) for new in rows]
+    session = session_of(conn, table=queue.table)
+    bound = queue.bind(session.dialect)
+    ids: list[I] = []
+    for new in rows:
+        ids.append(run(session, bound, enqueuing.enqueue(bound, new, delay)))
+        publishing.enqueued(queue, session)
+    return ids
 
 
 def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit: int) -> Claim[D]:
@@ -54,7 +56,7 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
     _idle(session, queue.table, "claim")
     form = form_of(queue)
     bound = queue.bind(session.dialect)
-    taken = drive(session, form.claim(bound, scope, limit), table=queue.table)
+    taken = run(session, bound, form.claim(bound, scope, limit))
     deliveries: Any = taken.deliveries
     for delivery in taken.deliveries:
         delivery.connection = conn
@@ -68,11 +70,7 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
             return
         joined = session.in_transaction
         try:
-            drive(
-                session,
-                form.leave(bound, deliveries, failed=failed, joined=joined),
-                table=queue.table,
-            )
+            run(session, bound, form.leave(bound, deliveries, failed=failed, joined=joined))
         finally:
             if holder is not None:
                 holder.close()
@@ -94,7 +92,8 @@ def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) 
     session = session_of(conn, table=table)
     form = form_of(delivery.bound.queue)
     form.check(delivery, conn)
-    drive(session, form.settle(delivery, outcome, joined=session.in_transaction), table=table)
+    settling = form.settle(delivery, outcome, joined=session.in_transaction)
+    run(session, delivery.bound, settling)
 
 
 def extend(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterable[L]) -> list[L]:
@@ -102,7 +101,7 @@ def extend(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterabl
     session = session_of(conn, table=queue.table)
     _idle(session, queue.table, "extend")
     bound = queue.bind(session.dialect)
-    lost: Any = drive(session, lease.extend(bound, deliveries), table=queue.table)
+    lost: Any = run(session, bound, lease.extend(bound, deliveries))
     return list(lost)
 
 
@@ -111,7 +110,7 @@ def release(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterab
     session = session_of(conn, table=queue.table)
     bound = queue.bind(session.dialect)
     joined = session.in_transaction
-    drive(session, lease.leave(bound, deliveries, failed=False, joined=joined), table=queue.table)
+    run(session, bound, lease.leave(bound, deliveries, failed=False, joined=joined))
 
 
 def _idle(session: Session, table: str, statement: str) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from sqlclaimgen.runtime.connections import Connection
-from sqlclaimgen.runtime.driving import drive, session_of
+from sqlclaimgen.runtime.driving import read_clock, run, session_of
 from sqlclaimgen.runtime.errors import TransactionOpen
 from sqlclaimgen.runtime.protocols import care
 from sqlclaimgen.runtime.protocols import stats as counting
@@ -44,7 +44,7 @@ def redrive(
         protocol = care.redrive(bound, list(ids), joined=joined)
     else:
         protocol = care.redrive_oldest(bound, limit or PAGE, joined=joined)
-    back: list[Id] = drive(session, protocol, table=queue.table)
+    back: list[Id] = run(session, bound, protocol)
     return back
 
 
@@ -55,7 +55,7 @@ def stats(queue: Queue[Any, Any, Any, Any], conn: Connection, scope: Scope) -> S
     joined = session.in_transaction
     try:
         bound = queue.bind(session.dialect)
-        return drive(session, counting.stats(bound, scope), table=queue.table)
+        return run(session, bound, counting.stats(bound, scope))
     finally:
         if not joined and session.in_transaction:
             # drivers open one for a plain select
@@ -85,11 +85,12 @@ def purge(
             statement="purge",
         )
     bound = queue.bind(session.dialect)
+    read_clock(session, bound)
     before = bound.now() - older_than
     deleted = 0
     while limit is None or deleted < limit:
         size = PAGE if limit is None else min(PAGE, limit - deleted)
-        count = drive(session, care.purge(bound, before, size), table=queue.table)
+        count = run(session, bound, care.purge(bound, before, size))
         deleted += count
         if count < size:
             break

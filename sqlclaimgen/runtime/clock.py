@@ -1,7 +1,8 @@
-"""The host's clock, in UTC."""
+"""Clocks: the host's, in UTC, and the database's as far as it was read."""
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 MICROSECOND = timedelta(microseconds=1)
@@ -23,3 +24,34 @@ def ceiling(value: datetime, precision: int) -> datetime:
     """`value` raised to `precision` fraction digits: a lease is never shorter than promised."""
     low = floor(value, precision)
     return low if low == value else low + 10 ** (6 - precision) * MICROSECOND
+
+
+FRESH = 10.0
+"""Seconds for which a reading of the database's clock is counted on from."""
+
+
+class Reading:
+    """What the database's clock said last. Between two readings this host's monotonic clock counts on,
+    which nobody sets: the wall clock of this host does not matter."""
+
+    __slots__ = ("_at", "_time")
+
+    def __init__(self) -> None:
+        self._time: datetime | None = None
+        self._at = 0.0
+
+    def take(self, said: datetime) -> None:
+        """Remember what the clock said just now."""
+        self._time, self._at = said, time.monotonic()
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it is recent enough to count on from."""
+        return self._time is not None and time.monotonic() - self._at < FRESH
+
+    @property
+    def now(self) -> datetime | None:
+        """The database's time now; None before the first reading."""
+        if self._time is None:
+            return None
+        return self._time + timedelta(seconds=time.monotonic() - self._at)

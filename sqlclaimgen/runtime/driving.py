@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.errors import FaultKind, StatementFailed, UnsupportedServer
+from sqlclaimgen.runtime.protocols import clocks
+from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol, Result, Run, Step
 
 T = TypeVar("T")
@@ -57,6 +59,20 @@ def failure(table: str, step: Step, error: BaseException, kind: FaultKind) -> St
         id=row,
         statement=name,
     )
+
+
+def run(session: Session, bound: Bound, protocol: Protocol[T]) -> T:
+    """Run a protocol of `bound` on one connection, the database's clock read before where it is asked
+    for. Raises what `drive` raises."""
+    read_clock(session, bound)
+    return drive(session, protocol, table=bound.queue.table)
+
+
+def read_clock(session: Session, bound: Bound) -> None:
+    """Read the database's clock where the table asks for it and the last reading is old."""
+    if bound.needs_reading:
+        reading = clocks.read(bound, joined=session.in_transaction)
+        drive(session, reading, table=bound.queue.table)
 
 
 def drive(session: Session, protocol: Protocol[T], *, table: str) -> T:

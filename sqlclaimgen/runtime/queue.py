@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from sqlclaimgen.runtime.backoff import RetryPolicy
-from sqlclaimgen.runtime.clock import utcnow
+from sqlclaimgen.runtime.clock import Reading, utcnow
 from sqlclaimgen.runtime.codecs import CODECS, Codec
 from sqlclaimgen.runtime.errors import FormatUnknown, UnsupportedServer
 from sqlclaimgen.runtime.steps import Protocol, Result, Run
@@ -84,6 +84,10 @@ class Queue(Generic[D, O, N, I]):
     isolation: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What only one form or feature needs; each protocol names the keys it reads."""
+    database_clock: bool = False
+    """Whether times are the database's: its clock is read and counted on from, in place of `clock`."""
+    reading: Reading | None = None
+    """Shared by what is bound to one database, as a worker's connections are; else each has its own."""
     clock: Callable[[], datetime] = utcnow
 
     def __post_init__(self) -> None:
@@ -111,7 +115,8 @@ class Queue(Generic[D, O, N, I]):
                 f"leads to {dialect}. Add it to `dialects` in the description and build again.",
                 table=self.table,
             )
-        return Bound(self, CODECS[dialect], self.statements[dialect])
+        reading = self.reading or Reading()
+        return Bound(self, CODECS[dialect], self.statements[dialect], reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,7 @@ class Bound:
     queue: Queue[Any, Any, Any, Any]
     codec: Codec
     statements: Mapping[str, str]
+    reading: Reading = field(compare=False)
 
     def has(self, statement: str) -> bool:
         """Whether the table has a statement of this name on this database."""
@@ -136,6 +142,12 @@ class Bound:
         """An id as the driver takes it."""
         return self.codec.encode(self.queue.id_kind, value)
 
+    @property
+    def needs_reading(self) -> bool:
+        """Whether the database's clock has to be read before `now` can tell its time."""
+        return self.queue.database_clock and not self.reading.fresh
+
     def now(self) -> datetime:
-        """The host's time, read once per claim or settlement and passed in."""
-        return self.queue.clock()
+        """The time, read once per claim or settlement and passed in: the host's, or the database's
+        where the table asks for it."""
+        return (self.reading.now if self.queue.database_clock else None) or self.queue.clock()

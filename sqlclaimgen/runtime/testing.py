@@ -1,12 +1,12 @@
 """For a team's own tests: a queue in memory, worked in the calling thread, on a clock the test moves.
 
-    conn = memory("sql/sqlite/jobs.ddl.sql")
-    clock = Clock()
-    with clock.of(jobs):
-        jobs.enqueue(conn, jobs.New(payload="x"))
-        [first] = work(jobs.QUEUE, handler, conn)
-        clock.advance(minutes=5)
-        [second] = work(jobs.QUEUE, handler, conn)
+conn = memory("sql/sqlite/jobs.ddl.sql")
+clock = Clock()
+with clock.of(jobs):
+    jobs.enqueue(conn, jobs.New(payload="x"))
+    [first] = work(jobs.QUEUE, handler, conn)
+    clock.advance(minutes=5)
+    [second] = work(jobs.QUEUE, handler, conn)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import dataclasses
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from os import PathLike
@@ -65,7 +65,7 @@ class Clock:
         return self.now
 
     @contextlib.contextmanager
-    def of(self, *modules: Any) -> Iterator[Clock]:
+    def of(self, *modules: Any) -> Generator[Clock, None, None]:
         """Inside the block generated modules read this clock, for enqueues, claims and settlements,
         and so does what is given their QUEUE there."""
         before = [(module, module.QUEUE) for module in modules]
@@ -133,7 +133,7 @@ def work(
     scopes = Scopes(queue.bind(session_of(conn, table=queue.table).dialect), groups)
     done: list[Worked[D]] = []
     while True:
-        taken = next((one for one in _round(queue, handler, conn, scopes, given)), None)
+        taken = _round(queue, handler, conn, scopes, given)
         if taken is None:
             return done
         done.append(taken)
@@ -153,13 +153,14 @@ def _round(
     conn: Connection,
     scopes: Scopes,
     settings: Settings,
-) -> Iterator[Worked[Any]]:
+) -> Worked[Any] | None:
     """The first row that any scope has, worked."""
     for scope in scopes.round():
         claim: Claim[Any] = by_hand.claim(queue, conn, scope, 1)
         with claim:
             for delivery in claim:
-                yield _worked(queue, handler, conn, delivery, settings)
+                return _worked(queue, handler, conn, delivery, settings)
+    return None
 
 
 def _worked(
@@ -184,6 +185,9 @@ def _worked(
         outcome = failures.outcome_of(queue, settings, delivery.number, caught)
     if outcome is not None:
         by_hand.settle(conn, delivery, outcome)
+    else:
+        # kept as it is: leaving the claim's block must not give it back
+        delivery.lost = True
     return Worked(delivery, outcome, error)
 
 

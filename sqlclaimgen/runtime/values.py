@@ -111,6 +111,8 @@ def _build(value: Any, into: Any) -> Any:
         hints = _hints(kind)
         data = cast("dict[str, Any]", value)
         return kind(**{name: _build(item, hints.get(name, Any)) for name, item in data.items()})
+    if kind is int and isinstance(value, bool):
+        raise TypeError(f"{value!r} is no int")
     if typing.is_typeddict(kind) or isinstance(value, kind):
         return value
     if issubclass(kind, datetime | date):

@@ -20,10 +20,14 @@ class TemplateBroken(Exception):
 
 
 def parse(
-    text: str, names: Callable[[str], tuple[str, ...]], what: Callable[[str, str], str]
+    text: str,
+    names: Callable[[str], tuple[str, ...]],
+    what: Callable[[str, str], str],
+    *,
+    backslashes: bool = False,
 ) -> Iterator[Statement]:
     """The statements of a rendered template. `names` finds the placeholders of a text, `what` says
-    what one of a statement's is."""
+    what one of a statement's is. `backslashes`: they escape in strings."""
     starts = list(_NAME.finditer(text))
     if text.strip() and not starts:
         raise TemplateBroken(f"text without a name: {text.strip()[:80]}")
@@ -31,11 +35,15 @@ def parse(
         return
     for start, following in zip(starts, [*starts[1:], None], strict=True):
         body = text[start.end() + 1 : following.start() if following else len(text)]
-        yield _statement(start[1], body, names, what)
+        yield _statement(start[1], body, names, what, backslashes)
 
 
 def _statement(
-    name: str, body: str, names: Callable[[str], tuple[str, ...]], what: Callable[[str, str], str]
+    name: str,
+    body: str,
+    names: Callable[[str], tuple[str, ...]],
+    what: Callable[[str, str], str],
+    backslashes: bool,
 ) -> Statement:
     lines = body.strip("\n").split("\n")
     purpose: list[str] = []
@@ -50,7 +58,8 @@ def _statement(
         else:
             # a note about the text itself, after the facts
             purpose.append(line)
-    sql = "\n".join(wrapped(line.rstrip()) for line in lines if line.strip())
+    kept = (line.rstrip() for line in lines if line.strip())
+    sql = "\n".join(wrapped(line, backslashes=backslashes) for line in kept)
     if not sql.endswith(";") or set(said) != set(_KEYS):
         raise TemplateBroken(f"{name}: needs {', '.join(_KEYS)} and a closing semicolon: {body}")
     sql = sql[:-1]

@@ -42,7 +42,9 @@ def is_key(table: Table, column: Column) -> bool:
 def spelled(table: Table, column: Column, dialect: Dialect) -> str:
     """The column's type in this database: what the description says for it, or the dialect's own."""
     exact = dialect.override(column.sql)
-    return exact if exact is not None else dialect.column_type(column.type, key=is_key(table, column))
+    return (
+        exact if exact is not None else dialect.column_type(column.type, key=is_key(table, column))
+    )
 
 
 def kind(column: Column) -> str:

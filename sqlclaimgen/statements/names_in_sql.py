@@ -156,5 +156,5 @@ class NamesInSQL:
 
 
 _PARTS = frozenset(
-    "candidate chosen taken moved filed step seen head held locked spent dead free t c".split()
+    ["candidate", "chosen", "taken", "moved", "filed", "step", "seen", "head", "held", "locked", "spent", "dead", "free", "t", "c"]
 )

@@ -46,6 +46,7 @@ _FIFO = ("fifo/walk.sql", "fifo/guard.sql", "fifo/claim.sql")
 """What groups in order have before the form's own claim, which serves rows without a group there."""
 
 _EVERY_FORM = (
+    "clock.sql",
     "settle/ack.sql",
     "settle/retry.sql",
     "settle/dead_letter.sql",
@@ -72,7 +73,9 @@ _OF_SCOPE = {"group": " of one group", "ungrouped": " that have no group", "tabl
 _JOINS = "the caller's when one is open, else its own."
 _SETTLEMENT = {
     Form.ROW_LOCK: "the claim's: leaving the claim's block, or the worker, commits it.",
-    Form.ADVISORY_LOCK: "the caller's when one is open, else its own; on the claim's connection, before the unlock.",
+    Form.ADVISORY_LOCK: (
+        "the caller's when one is open, else its own; on the claim's connection, before the unlock."
+    ),
 }
 """Whose transaction a settlement is part of, where it is not the caller's or its own."""
 
@@ -125,7 +128,9 @@ def _context(table: Table, dialect: Dialect, names: NamesInSQL) -> dict[str, Any
         "settlement": _SETTLEMENT.get(table.form, _JOINS),
         "no_row": _NO_ROW.get(table.form, ""),
         "enqueued": enqueued,
-        "enqueued_values": [dialect.enqueued(value, c.type) for value, c in zip(values, enqueued)],
+        "enqueued_values": [
+            dialect.enqueued(value, c.type) for value, c in zip(values, enqueued, strict=True)
+        ],
         "spent": _spent(table, names),
         "ids": dialect.ids,
         "exhaust_off": dialect.exhaust_off,
@@ -187,6 +192,7 @@ def _statements(
                 text,
                 lambda sql: placeholders(sql, backslashes=names.dialect.backslashes),
                 lambda statement, name: what(table, names.dialect, statement, name),
+                backslashes=names.dialect.backslashes,
             )
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime import TransactionOpen
+from sqlclaimgen.runtime import StatementFailed, TransactionOpen
 from sqlclaimgen.runtime.protocols import care
 from tests.care.cases import DEAD_GROUP, DEAD_TABLE, MARKED, MARKED_ALONE, OWN_IDS
-from tests.conformance.harness import Stand, on_cases
+from tests.conformance.harness import Stand, on_cases, waiting
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 
@@ -58,6 +58,14 @@ def test_passes_over_locked_rows(stand: Stand) -> None:
         cursor = holder.cursor()
         cursor.execute("SELECT id FROM jobs WHERE id = %s FOR UPDATE", (id,))
         cursor.fetchall()
+    # a purge that waits is found out
+    limit = "lock_timeout = '1s'" if stand.dialect == "postgres" else "innodb_lock_wait_timeout = 1"
+    connection.cursor().execute(f"SET {limit}")
+    connection.commit()
+    with pytest.raises(StatementFailed, match="purge failed"):
+        stand.at(NOW, module=stand.twin(purge=waiting)).purge(
+            connection, older_than=timedelta(days=7)
+        )
     assert stand.at(NOW).purge(connection, older_than=timedelta(days=7)) == 3
     holder.rollback()
     assert [row["id"] for row in stand.rows()] == held

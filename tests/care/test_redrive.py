@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,7 +23,7 @@ from tests.care.cases import (
     OWN_IDS,
     ROW_LOCK,
 )
-from tests.conformance.harness import Stand, on_cases
+from tests.conformance.harness import Stand, on_cases, substituting, without
 from tests.conformance.stepping import Stepper
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -183,8 +184,6 @@ def test_two_redrives_bring_each_row_back_once(stand: Stand) -> None:
     )
     stepper.stop_before(Commit)
     done: list[Any] = []
-    import threading
-
     thread = threading.Thread(
         target=lambda: done.append(stand.module.redrive(second, ids=[id])), daemon=True
     )
@@ -197,6 +196,46 @@ def test_two_redrives_bring_each_row_back_once(stand: Stand) -> None:
     thread.join(20)
     assert done == [[]]
     assert stand.count == 1
+
+
+@on_cases(DEAD_TABLE.with_(dialects=("postgres",)))
+@pytest.mark.parametrize("locking", [True, False])
+def test_a_redrive_that_looked_before_another_brings_nothing_back_again(
+    stand: Stand, locking: bool
+) -> None:
+    """Its snapshot has the dead letter, which is back and finished by the time it writes. The twin
+    that does not lock the dead letter brings the row back a second time."""
+    (id,) = kill(stand, 1)
+    slow = substituting(
+        ("FROM chosen\n", "FROM chosen WHERE (SELECT pg_advisory_lock_shared(1) IS NOT NULL)\n")
+    )
+    careless = without("\n    FOR UPDATE")
+    twin = stand.twin(redrive=slow if locking else lambda sql: slow(careless(sql)))
+    quick, late, holder = stand.connect(), stand.connect(), stand.connect(autocommit=True)
+    holder.execute("SELECT pg_advisory_lock(1)")
+    done: list[Any] = []
+    thread = threading.Thread(target=lambda: done.append(twin.redrive(late, ids=[id])), daemon=True)
+    if locking:
+        # the row is brought back and finished before the late one can have its lock
+        stepper = Stepper(
+            quick, stand.module.QUEUE, lambda bound: care.redrive(bound, [id], joined=False)
+        )
+        stepper.stop_before(Commit)
+        thread.start()
+        stand.database.wait_until_blocked(stand.database.session_id(late))
+        stepper.finish()
+    else:
+        thread.start()
+        stand.database.wait_until_blocked(stand.database.session_id(late))
+        assert stand.module.redrive(quick, ids=[id]) == [id]
+    with stand.claim(quick) as deliveries:
+        for delivery in deliveries:
+            delivery.ack(quick)
+    stand.database.execute("DELETE FROM jobs")
+    holder.execute("SELECT pg_advisory_unlock(1)")
+    thread.join(20)
+    assert done == [[]]
+    assert stand.count == (0 if locking else 1)
 
 
 def test_takes_either_ids_or_a_limit() -> None:

@@ -174,6 +174,22 @@ def test_shells_complete_tables_and_statements(project: Path) -> None:
     assert offered("sql jobs claim --dialect s") == ["sqlite"]
 
 
+@pytest.mark.parametrize("arguments", [["schema"], ["build", "--stdout"], ["show"], ["-h"]])
+def test_output_is_the_same_where_the_locale_is_plain(project: Path, arguments: list[str]) -> None:
+    def printed(**settings: str) -> bytes:
+        done = subprocess.run(
+            [sys.executable, "-m", "sqlclaimgen", *arguments],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **settings},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    plain = printed(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert arguments in (["show"], ["-h"]) or plain == printed(PYTHONIOENCODING="utf-8")
+
+
 def test_no_command_imports_what_it_does_not_need(project: Path) -> None:
     code = (
         "import sys\nfrom sqlclaimgen.cli import main\n"

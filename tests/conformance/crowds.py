@@ -42,7 +42,9 @@ def crowd(stand: Stand, n: int, *, delayed: bool = False) -> None:
     }
     columns = [c for c in stand.table.columns if c.role in said or c.role is Role.STATUS]
     quote = stand.plan.dialect.quote
-    values = [_status(stand, c, finished) if c.role is Role.STATUS else said[_role(c)] for c in columns]
+    values = [
+        _status(stand, c, finished) if c.role is Role.STATUS else said[_role(c)] for c in columns
+    ]
     names = ", ".join(quote(c.name) for c in columns)
     overriding = " OVERRIDING SYSTEM VALUE" if stand.dialect == "postgres" else ""
     places = " + ".join(f"{10**place} * d{place}.n" for place in range(len(str(n - 1))))

@@ -342,7 +342,11 @@ def waiting(sql: str) -> str:
 
 def unlocked(sql: str) -> str:
     """The edit that makes a statement lock nothing."""
-    for lock in ("FOR NO KEY UPDATE SKIP LOCKED", "FOR UPDATE OF t SKIP LOCKED", "FOR UPDATE SKIP LOCKED"):
+    for lock in (
+        "FOR NO KEY UPDATE SKIP LOCKED",
+        "FOR UPDATE OF t SKIP LOCKED",
+        "FOR UPDATE SKIP LOCKED",
+    ):
         sql = sql.replace(lock, "")
     return sql
 

@@ -107,7 +107,9 @@ class History:
     def check_settled_once(self) -> None:
         """No row was finished twice."""
         finished = Counter(
-            record.id for record in self.records if record.settled in ("ack", "discard", "dead_letter")
+            record.id
+            for record in self.records
+            if record.settled in ("ack", "discard", "dead_letter")
         )
         twice = [id for id, n in finished.items() if n > 1]
         if twice:

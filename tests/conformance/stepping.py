@@ -1,9 +1,9 @@
 """Protocols one step at a time: stop one before its COMMIT, kill its session there, interleave two.
 
-    claim = Stepper(connection, stand.module.QUEUE, lambda bound: lease.claim(bound, scope, 10))
-    claim.stop_before(Commit)            # the transaction is open, every lock is held
-    ...
-    taken = claim.finish()
+claim = Stepper(connection, stand.module.QUEUE, lambda bound: lease.claim(bound, scope, 10))
+claim.stop_before(Commit)            # the transaction is open, every lock is held
+...
+taken = claim.finish()
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from sqlclaimgen.runtime.steps import Protocol, Result, Run, Step
 class Stepper:
     """One protocol on one connection; `next` is the step that has not been carried out yet."""
 
-    def __init__(self, connection: Any, queue: Any, protocol: Callable[[Any], Protocol[Any]]) -> None:
+    def __init__(
+        self, connection: Any, queue: Any, protocol: Callable[[Any], Protocol[Any]]
+    ) -> None:
         self.connection = connection
         self.table = queue.table
         self.session = session_of(connection, table=queue.table)

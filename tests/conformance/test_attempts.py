@@ -41,9 +41,7 @@ def test_a_row_whose_handler_never_started_gets_its_attempt_back(stand: Stand) -
     stand.fill(rows(stand.case, 3))
     connection = stand.connect()
     with stand.claim(connection, 3) as claim:
-        for delivery in claim:
-            started = delivery
-            break
+        started = next(iter(claim))
     counted = {row["id"]: row["attempt"] for row in stand.rows()}
     assert counted.pop(started.id) == 2
     assert set(counted.values()) == {1}
@@ -135,9 +133,7 @@ def test_the_last_attempt_is_a_dead_letter(stand: Stand, by: str) -> None:
 def test_a_claim_gives_up_rows_whose_crashes_used_the_attempts_up(stand: Stand) -> None:
     # DE-01, SH-06: attempts are spent by crashes alone, and the row is in exactly one place
     spent = {2, 5, 6}
-    stand.fill(
-        [row | {"attempt": 4 if row["id"] in spent else 3} for row in rows(stand.case, 8)]
-    )
+    stand.fill([row | {"attempt": 4 if row["id"] in spent else 3} for row in rows(stand.case, 8)])
     connection = stand.connect()
     seen: set[int] = set()
     taken: list[int] = []
@@ -166,9 +162,12 @@ def test_a_claim_gives_up_rows_whose_crashes_used_the_attempts_up(stand: Stand) 
 
 @on_cases(BURIED)
 def test_the_group_of_dead_letters_is_a_queue_of_its_own(stand: Stand) -> None:
-    stand.fill([{"id": 1, "queue": "dead", "priority": 0, "attempt": 99}, *[
-        {"id": n, "queue": "a", "priority": 0, "attempt": 1} for n in (2, 3)
-    ]])
+    stand.fill(
+        [
+            {"id": 1, "queue": "dead", "priority": 0, "attempt": 99},
+            *[{"id": n, "queue": "a", "priority": 0, "attempt": 1} for n in (2, 3)],
+        ]
+    )
     connection = stand.connect()
     # claims of the whole table leave it out
     whole = stand.module.claim_table(connection, limit=5)._deliveries
@@ -189,7 +188,10 @@ def test_a_dead_letter_is_marked_where_it_stands(stand: Stand) -> None:
     one(stand, connection).dead_letter(connection, "poison")
     (row,) = stand.rows()
     assert (row["state"], row["note"], row["locked_until"], row["token"]) == (
-        "failed", "poison", None, None,
+        "failed",
+        "poison",
+        None,
+        None,
     )
     assert len(stand.claim(connection)) == 0
 
@@ -197,7 +199,14 @@ def test_a_dead_letter_is_marked_where_it_stands(stand: Stand) -> None:
 @on_cases(FULL)
 def test_an_error_text_of_any_kind_is_kept(stand: Stand) -> None:
     # DE-04: recording a failure must not fail
-    texts = ["", "a\x00b", "\ud800", "é" * 20_000, "%s %(x)s :y 'q' \"d\" \\ \\' ` ; -- /*", "🙂" * 9000]
+    texts = [
+        "",
+        "a\x00b",
+        "\ud800",
+        "é" * 20_000,
+        "%s %(x)s :y 'q' \"d\" \\ \\' ` ; -- /*",
+        "🙂" * 9000,
+    ]
     stand.fill([{"id": n + 1, "queue": "a", "priority": n} for n in range(len(texts))])
     connection = stand.connect()
     for text in texts:

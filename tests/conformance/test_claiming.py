@@ -26,9 +26,9 @@ def scope_of(case: Case) -> Scope:
     return TABLE if case.claim_name == "claim_table" else ONLY
 
 
-def rows(case: Case, n: int) -> list[Mapping[str, Any]]:
+def rows(case: Case, n: int) -> list[dict[str, Any]]:
     """`n` rows that are due, of three priorities, all in the group of the case's claims."""
-    values: list[Mapping[str, Any]] = []
+    values: list[dict[str, Any]] = []
     for number in range(1, n + 1):
         row: dict[str, Any] = {"id": number}
         if "queue =" in case.body:
@@ -108,7 +108,9 @@ def test_a_claim_that_waits_is_found_out(stand: Stand) -> None:
     stand.fill(rows(stand.case, 20))
     twin = stand.twin(claim=waiting)
     one = Stepper(
-        stand.connect(), stand.module.QUEUE, lambda bound: lease.claim(bound, scope_of(stand.case), 5)
+        stand.connect(),
+        stand.module.QUEUE,
+        lambda bound: lease.claim(bound, scope_of(stand.case), 5),
     )
     one.stop_before(Commit)
     other = stand.connect()

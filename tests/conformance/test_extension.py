@@ -26,7 +26,9 @@ LOCKING = tuple(case.with_(dialects=SERVERS) for case in (FULL, PLAIN))
 def taken(stand: Stand, connection: Any, limit: int) -> list[Any]:
     """Deliveries in work, as a worker has them: of no block."""
     step = Stepper(
-        connection, stand.module.QUEUE, lambda bound: lease.claim(bound, scope_of(stand.case), limit)
+        connection,
+        stand.module.QUEUE,
+        lambda bound: lease.claim(bound, scope_of(stand.case), limit),
     )
     deliveries: list[Any] = list(step.finish().deliveries)
     assert len(deliveries) == limit
@@ -36,9 +38,7 @@ def taken(stand: Stand, connection: Any, limit: int) -> list[Any]:
 
 
 def extension(stand: Stand, connection: Any, deliveries: Sequence[Any]) -> Stepper:
-    return Stepper(
-        connection, stand.module.QUEUE, lambda bound: lease.extend(bound, deliveries)
-    )
+    return Stepper(connection, stand.module.QUEUE, lambda bound: lease.extend(bound, deliveries))
 
 
 @on_cases(DELAYED)
@@ -113,6 +113,10 @@ def begin(stand: Stand, connection: Any) -> None:
     del stand
 
 
+def settlement(delivery: Any, outcome: Any) -> Any:
+    return lambda bound: lease.settle(delivery, outcome, joined=False)
+
+
 class Turns:
     """Steppers that run in threads of their own, so that one may wait for another's locks."""
 
@@ -162,7 +166,7 @@ def test_every_order_of_an_extension_and_a_settlement(stand: Stand) -> None:
             Stepper(
                 settling,
                 stand.module.QUEUE,
-                lambda bound, delivery=settled: lease.settle(delivery, Ack(), joined=False),
+                settlement(settled, Ack()),
             ),
         )
         for which in order:
@@ -305,9 +309,11 @@ def test_a_worker_that_claimed_its_own_overdue_row_again_extends_the_last(stand:
     connection = stand.connect()
     (stale,) = taken(stand, connection, 1)
     later = stand.later(61)
-    (current,) = Stepper(
-        connection, later.QUEUE, lambda bound: lease.claim(bound, scope_of(stand.case), 1)
-    ).finish().deliveries
+    (current,) = (
+        Stepper(connection, later.QUEUE, lambda bound: lease.claim(bound, scope_of(stand.case), 1))
+        .finish()
+        .deliveries
+    )
     for order in ([stale, current], [current, stale]):
         stale.lost = False
         assert later.extend(connection, order) == [stale]

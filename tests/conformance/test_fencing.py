@@ -269,6 +269,8 @@ def test_a_lost_delivery_is_not_released_with_the_block(stand: Stand) -> None:
 
 
 def test_every_later_write_of_the_protocol_is_tried_here() -> None:
-    public = {name for name in vars(lease) if not name.startswith("_") and callable(vars(lease)[name])}
+    public = {
+        name for name in vars(lease) if not name.startswith("_") and callable(vars(lease)[name])
+    }
     protocols = {"claim", "settle", "extend", "leave", "check", "fence"}
     assert protocols <= public

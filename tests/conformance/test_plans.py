@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sqlclaimgen.runtime import utcnow
+from sqlclaimgen.runtime.placeholders import expanded, names, pyformat
 from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.protocols.scope import TABLE, UNGROUPED, Scope, group
-from sqlclaimgen.runtime.placeholders import expanded, names, pyformat
 from sqlclaimgen.runtime.steps import Commit, Run
 from tests.conformance.cases import (
     BURIED,
@@ -29,7 +29,7 @@ from tests.conformance.harness import Case, Stand, unlocked
 from tests.conformance.stepping import Stepper
 from tests.conformance.test_claiming import scope_of
 from tests.conformance.test_statements_run import parameters
-from tests.servers import ALL_DIALECTS, ServerPark
+from tests.servers import ALL_DIALECTS, InnoDBDatabase, ServerPark
 
 N = {case.name: 100_000 if case is FULL else 10_000 for case in SHAPES} | {"full-delayed": 20_000}
 LIMIT = 10
@@ -41,7 +41,9 @@ def of_group(case: Case) -> Case:
     return case.with_(claims={"group": GROUP}) if "group" in case.claims else case
 
 
-TABLES = tuple(of_group(case) for case in (FULL, STEPPED, PLAIN, DELAYED, URGENT, MARKED, CHOSEN, BURIED))
+TABLES = tuple(
+    of_group(case) for case in (FULL, STEPPED, PLAIN, DELAYED, URGENT, MARKED, CHOSEN, BURIED)
+)
 _STANDS: dict[tuple[str, str], Stand] = {}
 
 
@@ -66,7 +68,6 @@ def crowds(servers: ServerPark, tmp_path_factory: pytest.TempPathFactory) -> Ite
         database.drop()
 
 
-
 def finished(stand: Stand) -> int:
     """The last id of the table's history: what is above it is not finished."""
     kept = stand.table.keeps_finished and stand.case.name != STEPPED.name
@@ -89,7 +90,9 @@ on_locking_claims = pytest.mark.parametrize(
 )
 
 
-def claim(stand: Stand, connection: Any, scope: Scope, *, limit: int = LIMIT, queue: Any = None) -> Stepper:
+def claim(
+    stand: Stand, connection: Any, scope: Scope, *, limit: int = LIMIT, queue: Any = None
+) -> Stepper:
     return Stepper(
         connection, queue or stand.module.QUEUE, lambda bound: lease.claim(bound, scope, limit)
     )
@@ -106,7 +109,7 @@ def test_a_claim_locks_what_it_takes_and_no_more(
     first.stop_before(Commit, "claim_write")
     of_first = locked(stand, history)
     if dialect != "postgres":
-        counted = stand.database.innodb_lock_counts().get(stand.database.session_id(one), 0)
+        counted = _innodb(stand).innodb_lock_counts().get(stand.database.session_id(one), 0)
         assert counted <= LIMIT + 1
     second = claim(stand, two, scope)
     second.stop_before(Commit, "claim_write")
@@ -121,6 +124,11 @@ def test_a_claim_locks_what_it_takes_and_no_more(
     assert of_first == set(wanted)
     assert of_both == set(wanted) | set(following)
     assert wanted + following == _in_order(stand, scope, history)[: 2 * LIMIT]
+
+
+def _innodb(stand: Stand) -> InnoDBDatabase:
+    assert isinstance(stand.database, InnoDBDatabase)
+    return stand.database
 
 
 def _handed_out(step: Stepper) -> list[int]:
@@ -360,7 +368,11 @@ def test_settlements_and_extensions_go_by_the_primary_key(
             plan = _explained_innodb(connection, run)
             for line in plan:
                 if line["table"] == "jobs" and "dead" not in str(line["table"]):
-                    if line["type"] in ("ALL",) and statement.text.startswith("INSERT") and line["key"] is None:
+                    if (
+                        line["type"] in ("ALL",)
+                        and statement.text.startswith("INSERT")
+                        and line["key"] is None
+                    ):
                         continue
                     assert line["key"] == "PRIMARY", (statement.name, plan)
                     assert line["type"] in ("const", "range", "eq_ref"), (statement.name, plan)

@@ -142,7 +142,9 @@ def test_a_delivery_is_settled_once(stand: Stand) -> None:
 @on_cases(FULL, PLAIN)
 def test_an_enqueue_joins_and_never_commits(stand: Stand, autocommit: bool) -> None:
     connection = stand.connect(autocommit=autocommit)
-    new = stand.module.New(**{"queue": "a", "priority": 1, "payload": None} if stand.case is FULL else {})
+    new = stand.module.New(
+        **{"queue": "a", "priority": 1, "payload": None} if stand.case is FULL else {}
+    )
     with pytest.raises(ZeroDivisionError), transaction(connection):
         stand.module.enqueue(connection, new)
         raise ZeroDivisionError

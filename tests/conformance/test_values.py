@@ -53,7 +53,16 @@ VALUES: dict[str, list[Any]] = {
     "small": [0, -1, 32767, -32768],
     "whole": [0, 2**31 - 1, -(2**31)],
     "big": [0, 2**63 - 1, -(2**63)],
-    "words": ["", "a", "é\u0301 日本 🙂", "%s %(x)s :x ? $1", "'\"`\\", "\n\r\t", " x ", "x" * 70_000],
+    "words": [
+        "",
+        "a",
+        "é\u0301 日本 🙂",
+        "%s %(x)s :x ? $1",
+        "'\"`\\",
+        "\n\r\t",
+        " x ",
+        "x" * 70_000,
+    ],
     "short": ["", "'", "é" * 40],
     "raw": [b"", b"\x00\xff'\"\\%s", bytes(range(256)) * 10],
     "document": [
@@ -111,9 +120,7 @@ def test_a_time_finer_than_its_column_is_cut_and_not_rounded(stand: Stand) -> No
 @on_cases(TYPES)
 def test_a_naive_time_is_refused(stand: Stand) -> None:
     connection = stand.connect()
-    new = stand.module.New(
-        **{**dict.fromkeys(VALUES), "moment": datetime.datetime(2026, 1, 1)}  # noqa: DTZ001
-    )
+    new = stand.module.New(**{**dict.fromkeys(VALUES), "moment": datetime.datetime(2026, 1, 1)})
     with pytest.raises(ValueError, match="time zone"), transaction(connection):
         stand.module.enqueue(connection, new)
     assert stand.count == 0

@@ -10,15 +10,11 @@ from sqlclaimgen.description.rules import service
 SAMPLES = {
     "notify": "notify = true",
     "commit_order": "commit_order = true",
-    "clock": 'clock = "database"',
-    "isolation": 'isolation = "serializable"',
     "mode": 'mode = "exclusive"',
 }
 PLAIN = {
     "notify": "notify = false",
     "commit_order": "commit_order = false",
-    "clock": 'clock = "host"',
-    "isolation": 'isolation = "read committed"',
 }
 TABLE = """
 [table.jobs.columns]

@@ -648,47 +648,51 @@ FROM `ledger`
 WHERE `entry` IN (:ids)\
 """,
         "exhaust_remove": """\
-DELETE FROM `ledger`
-WHERE `entry` IN (:ids)\
+DELETE t FROM (
+    SELECT `entry` FROM `ledger`
+    WHERE `entry` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`\
 """,
         "extend": """\
-SELECT `entry` FROM `ledger`
+SELECT `entry` FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL
 FOR UPDATE SKIP LOCKED\
 """,
         "extend_write": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = :locked_until
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "held": """\
-SELECT `entry`, `locked_until` FROM `ledger`
+SELECT `entry`, `locked_until` FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "release": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "give_back": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "ack": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `booked_at` = :now, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL\
 """,
         "retry": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `book_after` = :now, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL\
 """,
         "retry_after": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `book_after` = :due, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL\
@@ -698,13 +702,13 @@ INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `loc
     `booked_at`, `cents`, `text`, `reason`, `error`, `died_at`)
 SELECT `entry`, `account`, `book_after`, `attempt` - 1, NULL, `booked_at`, `cents`, `text`, :reason,
     :error, :now
-FROM `ledger`
+FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL
 FOR UPDATE\
 """,
         "dead_letter_remove": """\
-DELETE FROM `ledger`
+DELETE settled FROM `ledger` AS settled FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL\
 """,
@@ -733,8 +737,12 @@ WHERE `entry` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
-DELETE FROM `ledger_rejected`
-WHERE `entry` IN (:ids)\
+DELETE t FROM (
+    SELECT `entry` FROM `ledger_rejected`
+    WHERE `entry` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `ledger_rejected` AS t ON t.`entry` = c.`entry`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -893,47 +901,51 @@ FROM `ledger`
 WHERE `entry` IN (:ids)\
 """,
         "exhaust_remove": """\
-DELETE FROM `ledger`
-WHERE `entry` IN (:ids)\
+DELETE t FROM (
+    SELECT `entry` FROM `ledger`
+    WHERE `entry` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`\
 """,
         "extend": """\
-SELECT `entry` FROM `ledger`
+SELECT `entry` FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL
 FOR UPDATE SKIP LOCKED\
 """,
         "extend_write": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = :locked_until
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "held": """\
-SELECT `entry`, `locked_until` FROM `ledger`
+SELECT `entry`, `locked_until` FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "release": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "give_back": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "ack": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `booked_at` = :now, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL\
 """,
         "retry": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `book_after` = :now, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL\
 """,
         "retry_after": """\
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `book_after` = :due, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL\
@@ -943,13 +955,13 @@ INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `loc
     `booked_at`, `cents`, `text`, `reason`, `error`, `died_at`)
 SELECT `entry`, `account`, `book_after`, `attempt` - 1, NULL, `booked_at`, `cents`, `text`, :reason,
     :error, :now
-FROM `ledger`
+FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL
 FOR UPDATE\
 """,
         "dead_letter_remove": """\
-DELETE FROM `ledger`
+DELETE settled FROM `ledger` AS settled FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL\
 """,
@@ -979,8 +991,12 @@ WHERE `entry` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
-DELETE FROM `ledger_rejected`
-WHERE `entry` IN (:ids)\
+DELETE t FROM (
+    SELECT `entry` FROM `ledger_rejected`
+    WHERE `entry` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `ledger_rejected` AS t ON t.`entry` = c.`entry`\
 """,
         "purge": """\
 DELETE t FROM (

@@ -361,7 +361,7 @@ FROM (
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `Job Queue` AS t ON t.`Job No` = c.candidate_id
+STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.candidate_id
 WHERE t.`State` = 0 AND t.`Due` <= :now AND (t.`Locked` IS NULL OR t.`Locked` <= :now)
 ORDER BY c.candidate_1, c.candidate_id
 LIMIT :limit
@@ -386,46 +386,46 @@ SET `Locked` = :locked_until, `tries` = `tries` + 1
 WHERE `Job No` IN (:ids)\
 """,
         "extend": """\
-SELECT `Job No` FROM `Job Queue`
+SELECT `Job No` FROM `Job Queue` FORCE INDEX (PRIMARY)
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0
 FOR UPDATE SKIP LOCKED\
 """,
         "extend_write": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = :locked_until
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "held": """\
-SELECT `Job No`, `Locked` FROM `Job Queue`
+SELECT `Job No`, `Locked` FROM `Job Queue` FORCE INDEX (PRIMARY)
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "release": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = NULL
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "give_back": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = NULL, `tries` = `tries` - 1
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "ack": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Done At` = :now, `State` = 1, `Locked` = NULL
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0\
 """,
         "retry": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Due` = :now, `Locked` = NULL, `last error` = :error
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0\
 """,
         "retry_after": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Due` = :due, `Locked` = NULL, `last error` = :error
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0\
 """,
         "dead_letter": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Done At` = :now, `State` = 9, `Locked` = NULL, `last error` = COALESCE(:error, :reason)
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0\
 """,
@@ -505,7 +505,7 @@ FROM (
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `Job Queue` AS t ON t.`Job No` = c.candidate_id
+STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.candidate_id
 WHERE t.`State` = 0 AND t.`Due` <= :now AND (t.`Locked` IS NULL OR t.`Locked` <= :now)
 ORDER BY c.candidate_1, c.candidate_id
 LIMIT :limit
@@ -530,46 +530,46 @@ SET `Locked` = :locked_until, `tries` = `tries` + 1
 WHERE `Job No` IN (:ids)\
 """,
         "extend": """\
-SELECT `Job No` FROM `Job Queue`
+SELECT `Job No` FROM `Job Queue` FORCE INDEX (PRIMARY)
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0
 FOR UPDATE SKIP LOCKED\
 """,
         "extend_write": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = :locked_until
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "held": """\
-SELECT `Job No`, `Locked` FROM `Job Queue`
+SELECT `Job No`, `Locked` FROM `Job Queue` FORCE INDEX (PRIMARY)
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "release": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = NULL
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "give_back": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = NULL, `tries` = `tries` - 1
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "ack": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Done At` = :now, `State` = 1, `Locked` = NULL
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0\
 """,
         "retry": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Due` = :now, `Locked` = NULL, `last error` = :error
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0\
 """,
         "retry_after": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Due` = :due, `Locked` = NULL, `last error` = :error
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0\
 """,
         "dead_letter": """\
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Done At` = :now, `State` = 9, `Locked` = NULL, `last error` = COALESCE(:error, :reason)
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0\
 """,

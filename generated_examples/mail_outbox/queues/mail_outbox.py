@@ -266,7 +266,7 @@ FROM (
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     ORDER BY `send_after`, `id` LIMIT :window
 ) AS c
-STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.candidate_id
+STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
 WHERE t.`sent_at` IS NULL AND t.`urgency` = :priority AND t.`send_after` <= :now
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
 LIMIT :limit
@@ -279,17 +279,17 @@ ORDER BY `send_after`, `id`
 LIMIT 1 OFFSET :last\
 """,
         "ack": """\
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `sent_at` = :now, `once` = NULL
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "retry": """\
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :now, `attempt` = `attempt` + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "retry_after": """\
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :due, `attempt` = `attempt` + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
@@ -349,7 +349,7 @@ FROM (
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     ORDER BY `send_after`, `id` LIMIT :window
 ) AS c
-STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.candidate_id
+STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
 WHERE t.`sent_at` IS NULL AND t.`urgency` = :priority AND t.`send_after` <= :now
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
 LIMIT :limit
@@ -362,17 +362,17 @@ ORDER BY `send_after`, `id`
 LIMIT 1 OFFSET :last\
 """,
         "ack": """\
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `sent_at` = :now, `once` = NULL
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "retry": """\
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :now, `attempt` = `attempt` + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "retry_after": """\
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :due, `attempt` = `attempt` + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,

@@ -158,7 +158,7 @@ FROM (
     SELECT `id` AS candidate_id FROM `minimal`
     ORDER BY `id` LIMIT :window
 ) AS c
-STRAIGHT_JOIN `minimal` AS t ON t.`id` = c.candidate_id
+STRAIGHT_JOIN `minimal` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
 ORDER BY c.candidate_id
 LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED\
@@ -169,7 +169,7 @@ ORDER BY `id`
 LIMIT 1 OFFSET :last\
 """,
         "ack": """\
-DELETE FROM `minimal`
+DELETE settled FROM `minimal` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id\
 """,
         "retry": """\
@@ -199,7 +199,7 @@ FROM (
     SELECT `id` AS candidate_id FROM `minimal`
     ORDER BY `id` LIMIT :window
 ) AS c
-STRAIGHT_JOIN `minimal` AS t ON t.`id` = c.candidate_id
+STRAIGHT_JOIN `minimal` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
 ORDER BY c.candidate_id
 LIMIT :limit
 FOR UPDATE SKIP LOCKED\
@@ -210,7 +210,7 @@ ORDER BY `id`
 LIMIT 1 OFFSET :last\
 """,
         "ack": """\
-DELETE FROM `minimal`
+DELETE settled FROM `minimal` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id\
 """,
         "retry": """\

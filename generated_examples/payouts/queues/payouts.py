@@ -355,7 +355,8 @@ SELECT COUNT(*) FROM (SELECT "id" FROM "payouts_failed" LIMIT :most) AS looked\
 SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
     IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
 FROM (
-    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+    SELECT k.candidate_id, k.candidate_key,
+        IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
         SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
@@ -364,8 +365,8 @@ FROM (
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
     ) AS k
-    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
-        k.candidate_key)) = 1
+    WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
+        SHA2(k.candidate_key, 256), k.candidate_key)) = 1
     ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
@@ -374,7 +375,8 @@ LIMIT 1\
 """,
         "probe": """\
 SELECT 1 FROM (
-    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+    SELECT k.candidate_id, k.candidate_key,
+        IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
         SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
@@ -383,8 +385,8 @@ SELECT 1 FROM (
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
     ) AS k
-    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
-        k.candidate_key)) = 1
+    WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
+        SHA2(k.candidate_key, 256), k.candidate_key)) = 1
     ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
@@ -419,19 +421,19 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 SELECT RELEASE_LOCK(:lock_name)\
 """,
         "ack": """\
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `paid_at` = :now
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
 """,
         "retry": """\
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `due_at` = :now, `last_error` = :error
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
 """,
         "retry_after": """\
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `due_at` = :due, `last_error` = :error
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
@@ -441,13 +443,13 @@ INSERT INTO `payouts_failed` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `
     `amount`, `currency`, `reason`, `error`, `failed_at`)
 SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amount`, `currency`,
     :reason, :error, :now
-FROM `payouts`
+FROM `payouts` FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL
 FOR UPDATE\
 """,
         "dead_letter_remove": """\
-DELETE FROM `payouts`
+DELETE settled FROM `payouts` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
 """,
@@ -476,8 +478,12 @@ WHERE `id` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
-DELETE FROM `payouts_failed`
-WHERE `id` IN (:ids)\
+DELETE t FROM (
+    SELECT `id` FROM `payouts_failed`
+    WHERE `id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `payouts_failed` AS t ON t.`id` = c.`id`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -517,7 +523,8 @@ SELECT COUNT(*) FROM (SELECT `id` FROM `payouts_failed` LIMIT :most) AS looked\
 SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
     IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
 FROM (
-    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+    SELECT k.candidate_id, k.candidate_key,
+        IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
         SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
@@ -526,8 +533,8 @@ FROM (
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
     ) AS k
-    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
-        k.candidate_key)) = 1
+    WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
+        SHA2(k.candidate_key, 256), k.candidate_key)) = 1
     ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
@@ -536,7 +543,8 @@ LIMIT 1\
 """,
         "probe": """\
 SELECT 1 FROM (
-    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+    SELECT k.candidate_id, k.candidate_key,
+        IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
         SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
@@ -545,8 +553,8 @@ SELECT 1 FROM (
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
     ) AS k
-    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
-        k.candidate_key)) = 1
+    WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
+        SHA2(k.candidate_key, 256), k.candidate_key)) = 1
     ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
@@ -581,19 +589,19 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 SELECT RELEASE_LOCK(:lock_name)\
 """,
         "ack": """\
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `paid_at` = :now
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
 """,
         "retry": """\
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `due_at` = :now, `last_error` = :error
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
 """,
         "retry_after": """\
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `due_at` = :due, `last_error` = :error
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
@@ -603,13 +611,13 @@ INSERT INTO `payouts_failed` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `
     `amount`, `currency`, `reason`, `error`, `failed_at`)
 SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amount`, `currency`,
     :reason, :error, :now
-FROM `payouts`
+FROM `payouts` FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL
 FOR UPDATE\
 """,
         "dead_letter_remove": """\
-DELETE FROM `payouts`
+DELETE settled FROM `payouts` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
 """,
@@ -639,8 +647,12 @@ WHERE `id` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
-DELETE FROM `payouts_failed`
-WHERE `id` IN (:ids)\
+DELETE t FROM (
+    SELECT `id` FROM `payouts_failed`
+    WHERE `id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `payouts_failed` AS t ON t.`id` = c.`id`\
 """,
         "purge": """\
 DELETE t FROM (

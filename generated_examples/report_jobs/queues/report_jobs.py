@@ -548,7 +548,7 @@ FROM (
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.candidate_id
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.candidate_id
 WHERE t.`queue` = :group AND t.`processed_at` IS NULL AND t.`urgency` = :priority
     AND t.`retry_after` <= :now AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
@@ -600,7 +600,7 @@ FROM (
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.candidate_id
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.candidate_id
 WHERE t.`processed_at` IS NULL AND t.`urgency` = :priority AND t.`retry_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
@@ -638,52 +638,56 @@ FROM `report_jobs`
 WHERE `job_id` IN (:ids)\
 """,
         "exhaust_remove": """\
-DELETE FROM `report_jobs`
-WHERE `job_id` IN (:ids)\
+DELETE t FROM (
+    SELECT `job_id` FROM `report_jobs`
+    WHERE `job_id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`\
 """,
         "extend": """\
-SELECT `job_id` FROM `report_jobs`
+SELECT `job_id` FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL
 FOR UPDATE SKIP LOCKED\
 """,
         "extend_write": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = :locked_until
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
         "held": """\
-SELECT `job_id`, `locked_until` FROM `report_jobs`
+SELECT `job_id`, `locked_until` FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
         "release": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
         "give_back": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
         "ack": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `processed_at` = :now, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL\
 """,
         "retry": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `retry_after` = :now, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL\
 """,
         "retry_after": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `retry_after` = :due, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL\
@@ -693,13 +697,13 @@ INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry
     `locked_until`, `processed_at`, `payload`, `note`, `reason`, `error`, `died_at`)
 SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt` - 1, NULL, `processed_at`,
     `payload`, `note`, :reason, :error, :now
-FROM `report_jobs`
+FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL
 FOR UPDATE\
 """,
         "dead_letter_remove": """\
-DELETE FROM `report_jobs`
+DELETE settled FROM `report_jobs` AS settled FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL\
 """,
@@ -729,8 +733,12 @@ WHERE `job_id` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
-DELETE FROM `report_jobs_dead`
-WHERE `job_id` IN (:ids)\
+DELETE t FROM (
+    SELECT `job_id` FROM `report_jobs_dead`
+    WHERE `job_id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `report_jobs_dead` AS t ON t.`job_id` = c.`job_id`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -846,7 +854,7 @@ FROM (
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.candidate_id
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.candidate_id
 WHERE t.`queue` = :group AND t.`processed_at` IS NULL AND t.`urgency` = :priority
     AND t.`retry_after` <= :now AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
@@ -898,7 +906,7 @@ FROM (
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.candidate_id
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.candidate_id
 WHERE t.`processed_at` IS NULL AND t.`urgency` = :priority AND t.`retry_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
@@ -936,52 +944,56 @@ FROM `report_jobs`
 WHERE `job_id` IN (:ids)\
 """,
         "exhaust_remove": """\
-DELETE FROM `report_jobs`
-WHERE `job_id` IN (:ids)\
+DELETE t FROM (
+    SELECT `job_id` FROM `report_jobs`
+    WHERE `job_id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`\
 """,
         "extend": """\
-SELECT `job_id` FROM `report_jobs`
+SELECT `job_id` FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL
 FOR UPDATE SKIP LOCKED\
 """,
         "extend_write": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = :locked_until
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
         "held": """\
-SELECT `job_id`, `locked_until` FROM `report_jobs`
+SELECT `job_id`, `locked_until` FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
         "release": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
         "give_back": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
         "ack": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `processed_at` = :now, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL\
 """,
         "retry": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `retry_after` = :now, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL\
 """,
         "retry_after": """\
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `retry_after` = :due, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL\
@@ -991,13 +1003,13 @@ INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry
     `locked_until`, `processed_at`, `payload`, `note`, `reason`, `error`, `died_at`)
 SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt` - 1, NULL, `processed_at`,
     `payload`, `note`, :reason, :error, :now
-FROM `report_jobs`
+FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL
 FOR UPDATE\
 """,
         "dead_letter_remove": """\
-DELETE FROM `report_jobs`
+DELETE settled FROM `report_jobs` AS settled FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL\
 """,
@@ -1028,8 +1040,12 @@ WHERE `job_id` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
-DELETE FROM `report_jobs_dead`
-WHERE `job_id` IN (:ids)\
+DELETE t FROM (
+    SELECT `job_id` FROM `report_jobs_dead`
+    WHERE `job_id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `report_jobs_dead` AS t ON t.`job_id` = c.`job_id`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -1128,9 +1144,16 @@ WHERE "job_id" IN (
                     AND t."urgency" > step.priority)
         FROM step WHERE step.priority IS NOT NULL
     )
-    SELECT t."job_id" FROM step CROSS JOIN "report_jobs" AS t
-    ON t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
-        AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+    SELECT due.value FROM step CROSS JOIN json_each((
+        SELECT json_group_array(one.id) FROM (
+            SELECT t."job_id" AS id FROM "report_jobs" AS t
+            WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
+                AND t."retry_after" <= :now
+                AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            ORDER BY t."retry_after", t."job_id"
+            LIMIT :limit
+        ) AS one
+    )) AS due
     LIMIT :limit
 )
 RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",
@@ -1147,9 +1170,16 @@ WHERE "job_id" IN (
                 WHERE t."processed_at" IS NULL AND t."urgency" > step.priority)
         FROM step WHERE step.priority IS NOT NULL
     )
-    SELECT t."job_id" FROM step CROSS JOIN "report_jobs" AS t
-    ON t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
-        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+    SELECT due.value FROM step CROSS JOIN json_each((
+        SELECT json_group_array(one.id) FROM (
+            SELECT t."job_id" AS id FROM "report_jobs" AS t
+            WHERE t."processed_at" IS NULL AND t."urgency" = step.priority
+                AND t."retry_after" <= :now
+                AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            ORDER BY t."retry_after", t."job_id"
+            LIMIT :limit
+        ) AS one
+    )) AS due
     LIMIT :limit
 )
 RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",

@@ -28,16 +28,6 @@ NOT_SERVED: tuple[NotServed, ...] = (
         "Leave it out: rows are claimed in order of priority, time and id.",
     ),
     NotServed(
-        ("clock",),
-        lambda table: table.clock == "database",
-        "Leave it out: times come from the host's clock, which is checked against the database's.",
-    ),
-    NotServed(
-        ("isolation",),
-        lambda table: table.isolation not in (None, "read committed"),
-        "Leave it out: transactions are READ COMMITTED.",
-    ),
-    NotServed(
         ("mode",),
         lambda table: table.mode is not None,
         "Leave it out: write transactions begin with BEGIN IMMEDIATE.",

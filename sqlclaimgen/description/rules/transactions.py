@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlclaimgen.description.model import Form
+
 if TYPE_CHECKING:
     from sqlclaimgen.description.scope import Scope
 
 
-def isolation(scope: Scope) -> str | None:
-    """The level of claims and transactional handlers; None for READ COMMITTED."""
+def isolation(scope: Scope, form: Form, *, ordered: bool) -> str | None:
+    """The level of row lock claims and of transactional handlers; None for READ COMMITTED. `ordered`:
+    groups are FIFO, which has a refusal of its own."""
     level = scope.shape.isolation
+    waits = [d for d in scope.dialects if not d.serializable_claims]
+    if level == "serializable" and form is Form.ROW_LOCK and waits and not ordered:
+        scope.error(
+            "ISOLATION-LOCKS",
+            f'`isolation` is "serializable", and {waits[0].serializable_claims.reason}',
+            waits[0].serializable_claims.way_out,
+            "isolation",
+        )
     return None if level == "read committed" else level
 
 

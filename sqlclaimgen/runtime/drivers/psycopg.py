@@ -24,7 +24,12 @@ _CONFLICTS = (
     errors.LockNotAvailable,
     errors.QueryCanceled,
 )
-_LOST = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow, errors.IdleInTransactionSessionTimeout)
+_LOST = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.IdleInTransactionSessionTimeout,
+)
 
 
 def opening(autocommit: bool, isolation: str) -> str:

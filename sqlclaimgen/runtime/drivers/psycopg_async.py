@@ -50,6 +50,11 @@ class AsyncPsycopgSession:
         status = self.connection.info.transaction_status
         return bool(status not in (TransactionStatus.IDLE, TransactionStatus.UNKNOWN))
 
+    @property
+    def aborted(self) -> bool:
+        """Whether an error aborted the open transaction."""
+        return bool(self.connection.info.transaction_status == TransactionStatus.INERROR)
+
     async def execute(self, step: Step) -> Result:
         """Carry out one step. Raises psycopg's own errors."""
         match step:

@@ -79,10 +79,8 @@ class PyMySQLSession(Session):
             return Result(rows, cursor.rowcount, cursor.lastrowid, described)
 
     def close(self) -> None:
-        try:
+        with contextlib.suppress(pymysql.Error):  # closed already
             self.connection.close()
-        except pymysql.Error:
-            pass  # closed already
 
     def prepare(self) -> None:
         self.run("SET SESSION time_zone = '+00:00'", {})

@@ -24,7 +24,7 @@ class SQLiteSession(Session):
     @property
     def broken(self) -> bool:
         try:
-            return self.connection.total_changes < 0
+            return bool(self.connection.total_changes < 0)
         except sqlite3.ProgrammingError:
             return True  # it is closed
 

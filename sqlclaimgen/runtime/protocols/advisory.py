@@ -36,9 +36,14 @@ from sqlclaimgen.runtime.steps import Begin, Close, Commit, Protocol, Rollback
 Held: TypeAlias = AdvisoryDelivery[Any, Any]
 
 survives_sessions = False
+frees_others = True
+"""The other rows of its key."""
 
 MOST_PASSED = 100
 """Rows that were settled between look and lock, before a claim leaves the rest to the next poll."""
+
+_TRIES = 5
+"""Settlements are tried so often after a conflict."""
 
 _log = logging.getLogger("sqlclaimgen")
 
@@ -211,7 +216,9 @@ def _unlock(bound: Bound, lock: KeyLock) -> Protocol[None]:
         raise
     else:
         if not confirmed:
-            _log.warning("%s: closing the connection: %s", bound.queue.table, _unconfirmed(bound, lock))
+            _log.warning(
+                "%s: closing the connection: %s", bound.queue.table, _unconfirmed(bound, lock)
+            )
 
 
 def _given_back(bound: Bound, lock: KeyLock) -> Protocol[bool]:
@@ -240,23 +247,31 @@ def undone(delivery: Held) -> Protocol[None]:
     yield Rollback()
 
 
+def holds(delivery: Held) -> bool:
+    """Whether the key is held, as far as is known."""
+    return delivery.lock is not None
+
+
 def commits_with(outcome: AnyOutcome) -> bool:
     """A transactional handler's writes commit with an ack or a discard."""
     return isinstance(outcome, Ack | Discard)
 
 
 def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
-    """Settle, commit, and give the key back. Raises ClaimLost and SettlementUnknown as `settle` does."""
+    """Settle, commit, and give the key back. What was refused because of its text is written without
+    it; after a conflict it is written again, for the key is held still. Raises ClaimLost and
+    SettlementUnknown as `settle` does; after any other error the key is held."""
     if not delivery.opened:
-        yield from settle(delivery, outcome)
+        yield from _persistently(delivery, outcome)
         return
     try:
         yield from settle(delivery, outcome, joined=True)
     except GeneratorExit:
         raise
-    except BaseException:
+    except BaseException as error:
         yield from undone(delivery)
-        yield from unlock(delivery)
+        if not isinstance(error, StatementFailed):
+            yield from unlock(delivery)
         raise
     try:
         yield Commit()
@@ -264,12 +279,25 @@ def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
         delivery.settled = False
         yield from undone(delivery)
         if error.kind is not FaultKind.LOST:
-            yield from unlock(delivery)
             raise
         yield from _gone(delivery)
         raise _unknown(delivery) from error
     delivery.opened = False
     yield from unlock(delivery)
+
+
+def _persistently(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
+    for last in [False] * (_TRIES - 1) + [True]:
+        try:
+            yield from settle(delivery, outcome)
+            return
+        except StatementFailed as error:
+            plain = outcomes.without_text(outcome)
+            again = error.kind is FaultKind.CONFLICT or plain != outcome
+            if last or error.kind is FaultKind.LOST or not again:
+                raise
+            if error.kind is not FaultKind.CONFLICT:
+                outcome = plain
 
 
 def abandon(delivery: Held) -> Protocol[None]:

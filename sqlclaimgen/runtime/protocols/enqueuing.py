@@ -43,8 +43,8 @@ def _names(error: StatementFailed, index: str | None) -> bool:
 def _queued(bound: Bound, new: Any) -> AlreadyQueued:
     name = bound.queue.dedupe_field or "its key"
     return AlreadyQueued(
-        f"{bound.queue.table}: a row with {name} = {getattr(new, name, None)!r} is queued already. It keeps its "
-        "place; enqueue again once it is finished.",
+        f"{bound.queue.table}: a row with {name} = {getattr(new, name, None)!r} is queued already. It "
+        "keeps its place; enqueue again once it is finished.",
         table=bound.queue.table,
         statement="enqueue",
     )

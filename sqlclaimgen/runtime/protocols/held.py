@@ -27,6 +27,9 @@ class Memory:
 class HeldForm(Protocol):
     """The row lock and the advisory form, as a worker sees them."""
 
+    frees_others: bool
+    """Whether rows wait for the end of a delivery of another row."""
+
     def claim_one(self, bound: Bound, scope: Scope, memory: Memory) -> steps.Protocol[Taken]:
         """Take one due row, and hold it."""
         ...
@@ -43,8 +46,13 @@ class HeldForm(Protocol):
         """Whether a transactional handler's writes commit with this outcome."""
         ...
 
+    def holds(self, delivery: Any) -> bool:
+        """Whether the row is held still, as far as is known."""
+        ...
+
     def finish(self, delivery: Any, outcome: AnyOutcome) -> steps.Protocol[None]:
-        """Settle, commit, and let go of the row. Raises ClaimLost when it was lost."""
+        """Settle, commit, and let go of the row. An outcome that is refused because of its text is
+        written without it. Raises ClaimLost when it was lost."""
         ...
 
     def abandon(self, delivery: Any) -> steps.Protocol[None]:

@@ -21,6 +21,9 @@ from sqlclaimgen.runtime.steps import Commit, Protocol, Rollback
 
 Held: TypeAlias = RowLockDelivery[Any, Any]
 
+TEXT = "sqlclaimgen_text"
+"""Set before an outcome is written with a text: what the database may refuse of it."""
+
 
 def settle(delivery: Held, outcome: AnyOutcome, *, joined: bool) -> Protocol[None]:
     """Write an outcome in the claim's transaction, which commits it later. Raises ClaimLost when that
@@ -90,14 +93,15 @@ def _still_open(delivery: Held) -> Protocol[bool]:
 
 
 def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
-    """Settle and commit. When either fails everything is rolled back and the row is due again. Raises
-    SettlementUnknown when the COMMIT got no answer."""
+    """Settle and commit. What is refused because of its text is written without it. When either fails
+    everything is rolled back and the row is due again. Raises SettlementUnknown when the COMMIT got no
+    answer."""
     yield from delivery.batch.guards.released_after(_finish(delivery, outcome))
 
 
 def _finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
     try:
-        yield from settle(delivery, outcome, joined=True)
+        yield from _settled(delivery, outcome)
     except GeneratorExit:
         raise
     except BaseException:
@@ -105,6 +109,28 @@ def _finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
         delivery.batch.undo()
         raise
     yield from _commit(delivery)
+
+
+def _settled(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
+    plain = outcomes.without_text(outcome)
+    if plain == outcome:
+        yield from settle(delivery, outcome, joined=True)
+        return
+    batch = delivery.batch
+    try:
+        yield from nesting.enter(batch, TEXT)
+    except (nesting.Gone, StatementFailed) as error:
+        batch.lose()
+        raise lost(delivery, "the transaction that held it has ended") from error
+    try:
+        yield from settle(delivery, outcome, joined=True)
+    except StatementFailed as error:
+        if error.kind is FaultKind.CONFLICT:
+            raise
+        yield from nesting.undo(batch)
+        if batch.over:
+            raise
+        yield from settle(delivery, plain, joined=True)
 
 
 def abandon(delivery: Held) -> Protocol[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,6 +25,27 @@ def bounded(error: str | None) -> str | None:
         return None
     clean = error.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
     return clean if len(clean) <= ERROR_LENGTH else clean[: ERROR_LENGTH - 1] + "\u2026"
+
+
+def without_text(outcome: AnyOutcome) -> AnyOutcome:
+    """The outcome without the text of its error, which a database may refuse for reasons of its own: a
+    column that is too short, an encoding that lacks a character."""
+    match outcome:
+        case Retry() | RetryAfter() | DeadLetter():
+            return replace(outcome, error=None)
+        case _:
+            return outcome
+
+
+def due_at_once(outcome: AnyOutcome) -> bool:
+    """Whether an outcome makes the row due again at once."""
+    match outcome:
+        case Retry():
+            return True
+        case RetryAfter(delay, _):
+            return delay.total_seconds() <= 0
+        case _:
+            return False
 
 
 def effective(bound: Bound, outcome: AnyOutcome, attempt: int, *, in_dead_group: bool) -> AnyOutcome:

@@ -11,11 +11,11 @@ from sqlclaimgen.runtime.errors import FaultKind, StatementFailed, WrongConnecti
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard
 from sqlclaimgen.runtime.protocols import fifo, joint_settling, scanning
 from sqlclaimgen.runtime.protocols.claimed import Claimed, decoded_id
+from sqlclaimgen.runtime.protocols.held import Memory
 from sqlclaimgen.runtime.protocols.joint_settling import abandon as abandon
 from sqlclaimgen.runtime.protocols.joint_settling import finish as finish
 from sqlclaimgen.runtime.protocols.joint_settling import leave as leave
 from sqlclaimgen.runtime.protocols.joint_settling import settle as settle
-from sqlclaimgen.runtime.protocols.held import Memory
 from sqlclaimgen.runtime.protocols.scope import UNGROUPED, Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.protocols.windows import Window
@@ -32,6 +32,7 @@ from sqlclaimgen.runtime.steps import (
 Held: TypeAlias = RowLockDelivery[Any, Any]
 
 survives_sessions = False
+frees_others = False
 
 SAVEPOINT = "sqlclaimgen_claim"
 """Set after a claim whose connection somebody else can touch."""
@@ -143,6 +144,11 @@ def undone(delivery: Held) -> Protocol[None]:
             delivery, "its transaction ended while the handler ran"
         ) from error
     delivery.settled, batch.failure = False, None
+
+
+def holds(delivery: Held) -> bool:
+    """Whether the transaction that holds the row is open, as far as is known."""
+    return not delivery.batch.over
 
 
 def commits_with(outcome: AnyOutcome) -> bool:

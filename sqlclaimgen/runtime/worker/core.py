@@ -6,8 +6,10 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
+from sqlclaimgen.runtime.clock import Reading
 from sqlclaimgen.runtime.errors import ClaimError
 from sqlclaimgen.runtime.protocols.held_forms import held_form_of
 from sqlclaimgen.runtime.queue import Queue
@@ -37,7 +39,8 @@ class Core:
         *,
         until_empty: bool,
     ) -> None:
-        self._queue = queue
+        # every connection of a worker leads to one database: they share what its clock said
+        self._queue = replace(queue, reading=Reading()) if queue.database_clock else queue
         self._settings = settings
         self._connect = connect
         self._runner = runner

@@ -65,6 +65,8 @@ class Running:
         cancelled, which is not to be mistaken for a cancellation of the worker."""
         await finished(self._future)
         error = self._future.exception()
+        if isinstance(error, asyncio.CancelledError):
+            raise HandlerCancelled from error
         if isinstance(error, StopIteration):
             # a coroutine cannot raise it
             raise RuntimeError("the handler raised StopIteration") from error

@@ -18,6 +18,7 @@ from sqlclaimgen.runtime.errors import (
 )
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.queue import Queue
@@ -306,6 +307,8 @@ class LeaseEngine:
         fields = {**item.fields, "outcome": type(outcome).__name__}
         if error is None:
             self._report(EventKind.SETTLED, seconds=item.seconds, **fields)
+            if self._queue.fifo is not None and not (self._failures or due_at_once(outcome)):
+                self._alarm.ring()  # the group's next row is its head now
         elif isinstance(error, SettlementUnknown):
             self._report(EventKind.UNKNOWN, error=error, **fields)
             item.lost_told = True

@@ -96,6 +96,14 @@ class Line:
             async with self._turn:
                 await self.drop()
         self._report(EventKind.DISCONNECTED, error=error)
+        await self.rest(stop)
+
+    def worked(self) -> None:
+        """What the line is for went well: the next wait after an error is a short one."""
+        self._backoff.reset()
+
+    async def rest(self, stop: asyncio.Event | None = None) -> None:
+        """Wait with back-off, or until `stop`."""
         if stop is None:
             await asyncio.sleep(self._backoff.next())
             return

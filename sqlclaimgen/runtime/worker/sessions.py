@@ -16,6 +16,7 @@ from sqlclaimgen.runtime.codecs import CODECS
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.driving import failure, session_of
 from sqlclaimgen.runtime.errors import FaultKind
+from sqlclaimgen.runtime.protocols import clocks
 from sqlclaimgen.runtime.queue import Bound, Queue
 from sqlclaimgen.runtime.steps import Close, Protocol, Result, Rollback, Step
 from sqlclaimgen.runtime.worker.lanes import Lane, finished
@@ -55,6 +56,11 @@ class AsyncSession(ABC):
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
 
+    @property
+    def aborted(self) -> bool:
+        """Whether an error aborted the open transaction, which can only be rolled back (PostgreSQL)."""
+        return False
+
     @abstractmethod
     def abort(self) -> None:
         """Break the connection at once, also under a statement that waits. From any thread."""
@@ -72,6 +78,13 @@ class AsyncSession(ABC):
         """Run a function on the thread that the connection belongs to."""
 
     async def drive(self, protocol: Protocol[T]) -> T:
+        """Run a protocol to its end, as `_drive` does, the database's clock read before where the
+        table asks for it."""
+        if self.bound.needs_reading:
+            await self._drive(clocks.read(self.bound, joined=self.in_transaction))
+        return await self._drive(protocol)
+
+    async def _drive(self, protocol: Protocol[T]) -> T:
         """Run a protocol to its end, each step within the limit. A driver's error, and a step that
         takes too long, reach it as StatementFailed; the session is then lost where that means so.
         A cancellation breaks the connection: nobody would read the answer."""
@@ -170,6 +183,10 @@ class ThreadedSession(AsyncSession):
     def in_transaction(self) -> bool:
         return self._session.in_transaction
 
+    @property
+    def aborted(self) -> bool:
+        return self._session.in_transaction and self._session.broken
+
     def abort(self) -> None:
         with contextlib.suppress(Exception):  # it is closed
             self._session.abort()
@@ -217,6 +234,10 @@ class NativeSession(AsyncSession):
     @property
     def in_transaction(self) -> bool:
         return bool(self._session.in_transaction)
+
+    @property
+    def aborted(self) -> bool:
+        return bool(self._session.aborted)
 
     def abort(self) -> None:
         with contextlib.suppress(Exception):  # it is closed

@@ -19,9 +19,9 @@ from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.work import InWork
 
 
-def begun() -> Protocol[None]:
+def begun(isolation: str | None) -> Protocol[None]:
     """Open the handler's transaction."""
-    yield Begin()
+    yield Begin(isolation)
 
 
 def rolled_back() -> Protocol[None]:
@@ -81,7 +81,7 @@ class TransactionalHandlers:
         while item.is_live() and not item.delivery.overdue:
             try:
                 session = await line.open()
-                await session.drive(begun())
+                await session.drive(begun(self._queue.isolation))
             except ClaimError as error:
                 await line.pause(error)
                 continue

@@ -377,7 +377,11 @@ def test_an_unlock_that_is_not_confirmed_closes_the_connection(stand: Stand) -> 
         name = delivery.lock.name
         with transaction(connection):
             delivery.ack(connection)
-        unlock = "SELECT pg_advisory_unlock(%s)" if stand.dialect == "postgres" else "SELECT RELEASE_LOCK(%s)"
+        unlock = (
+            "SELECT pg_advisory_unlock(%s)"
+            if stand.dialect == "postgres"
+            else "SELECT RELEASE_LOCK(%s)"
+        )
         connection.cursor().execute(unlock, [name])
         connection.commit()
     assert stand.unfinished == 0, "the settlement had counted"

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from sqlclaimgen.runtime import ClaimLost
-from tests.conformance.advisory.cases import DELAYED, FULL, MARKED, PLAIN, WHOLE, on, rows, with_sessions
+from tests.conformance.advisory.cases import (
+    DELAYED,
+    FULL,
+    MARKED,
+    PLAIN,
+    WHOLE,
+    on,
+    rows,
+    with_sessions,
+)
 from tests.conformance.advisory.test_taking import settled_between
 from tests.conformance.harness import Edit, Stand, on_cases, substituting
 from tests.conformance.history import History, Violation
@@ -48,7 +57,9 @@ def test_eight_claimers_keep_the_rows_of_a_key_apart(stand: Stand) -> None:
     n, keys = 2000, 50
     stand.fill(rows(stand.case, n, keys))
     watch = Watch(wait=False)
-    history = stand.run_claimers(8, work=watch, until=lambda so_far: so_far.settled >= n, timeout=150)
+    history = stand.run_claimers(
+        8, work=watch, until=lambda so_far: so_far.settled >= n, timeout=150
+    )
     watch.check()
     history.check_each_once(range(1, n + 1))
     history.check_attempts()
@@ -60,7 +71,9 @@ def test_handlers_that_overlap_are_of_different_keys(stand: Stand) -> None:
     n, keys = 120, 6
     stand.fill(rows(stand.case, n, keys))
     watch = Watch(wait=True)
-    history = stand.run_claimers(8, work=watch, until=lambda so_far: so_far.settled >= n, timeout=100)
+    history = stand.run_claimers(
+        8, work=watch, until=lambda so_far: so_far.settled >= n, timeout=100
+    )
     watch.check()
     history.check_each_once(range(1, n + 1))
     overlaps = list(history._overlaps(lambda record: "all"))
@@ -81,7 +94,10 @@ def test_another_key_runs_meanwhile(stand: Stand) -> None:
 _TRIES_NOTHING = substituting(
     ("GET_LOCK(c.candidate_lock, 0)", "1"),
     ("WHERE IS_FREE_LOCK", "WHERE 1 = 1 OR IS_FREE_LOCK"),
-    ("IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)", "CONNECTION_ID()"),
+    (
+        "IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)",
+        "CONNECTION_ID()",
+    ),
 )
 NEVER_TRIED: dict[str, Edit] = {
     "postgres": substituting(("pg_try_advisory_lock(", "0 <> abs(1 + 0 * ")),

@@ -64,7 +64,10 @@ GOLDEN_NAMES = {
     ("app", "accounts-A"): "6500e7540a38df44af8744a89e23eaccacaf4555cc27a5f68e8448676202ff96",
     ("App", "accounts-7"): "a2bbe291339bdb657b4e8b88c6e2b49726749938bad0d61bf7bd98c91e0f124b",
     ("app", "accounts-" + "x" * 51): "app.accounts-" + "x" * 51,
-    ("app", "accounts-" + "x" * 52): "2ff135448b6686fef35f75a472423102e7009758033173a356a837c0fa247bd2",
+    (
+        "app",
+        "accounts-" + "x" * 52,
+    ): "2ff135448b6686fef35f75a472423102e7009758033173a356a837c0fa247bd2",
 }
 
 

@@ -155,21 +155,33 @@ def test_the_index_gives_the_order_at_a_hundred_thousand_rows(stand: Stand) -> N
     claim.stop_before("claim" + scope_of(stand.case).suffix)
     step = claim.next
     assert isinstance(step, Run)
-    assert rows_read(stand, claim.connection, step) < N // 50
-    assert not sorts(stand, claim.connection, step)
+    claim.abandon()
+    claim.session.close()
+    looking = stand.connect(autocommit=True)
+    assert rows_read(stand, looking, step) < N // 50
+    assert not sorts(stand, looking, step), described(stand, looking, step)
     if stand.case is PLAIN:
         return  # it is read by its primary key
     # without the index it does sort, so that this can be seen
     drop_indexes(stand)
-    assert sorts(stand, claim.connection, step)
+    looking = stand.connect(autocommit=True)
+    assert sorts(stand, looking, step), described(stand, looking, step)
 
 
 def sorts(stand: Stand, connection: Any, step: Run) -> bool:
     """Whether the plan of the claim's statement sorts what it reads from the table."""
     text = described(stand, connection, step).lower()
     if stand.dialect == "sqlite":
-        return "scan t" in text.replace("using index", "") and "temp b-tree" in text
-    return "filesort" in text or '"sort"' in text or "'sort'" in text or "seq scan" in text
+        # a scan of the table itself is one by its primary key
+        by_table = "scan t" in text and stand.case is not PLAIN
+        return by_table or "temp b-tree" in text or "automatic" in text
+    return (
+        "filesort" in text
+        or "-> sort" in text
+        or '"sort"' in text
+        or "'sort'" in text
+        or "seq scan" in text
+    )
 
 
 def rows_read(stand: Stand, connection: Any, step: Run) -> int:

@@ -127,7 +127,9 @@ def test_in_memory_databases_have_keys_of_their_own(stand: Stand) -> None:
 def test_an_attached_database_has_its_own_keys(stand: Stand, tmp_path: Path) -> None:
     body = 'schema = "App"\n' + stand.case.body
     attached = Stand(
-        stand.case.with_(body=body), AttachedTo(stand.database, tmp_path / "app.db"), tmp_path / "gen"
+        stand.case.with_(body=body),
+        AttachedTo(stand.database, tmp_path / "app.db"),
+        tmp_path / "gen",
     )
     connections = [attached.connect(), attached.connect()]
     for n in (1, 2):

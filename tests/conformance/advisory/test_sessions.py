@@ -12,7 +12,7 @@ import pytest
 from sqlclaimgen.runtime import Ack, ClaimError, ClaimLost, Retry, SettlementUnknown
 from sqlclaimgen.runtime.protocols import advisory
 from sqlclaimgen.runtime.steps import Close, Commit, Protocol, Rollback, Run
-from tests.conformance.advisory.cases import DELAYED, FULL, PLAIN, rows, scope_of, with_sessions
+from tests.conformance.advisory.cases import DELAYED, FULL, PLAIN, rows, with_sessions
 from tests.conformance.advisory.test_taking import claiming
 from tests.conformance.harness import Stand, on_cases
 from tests.conformance.stepping import Stepper
@@ -201,7 +201,11 @@ def test_an_unlock_before_the_commit_would_be_found_out(stand: Stand) -> None:
     with stand.claim(stand.connect()) as rival:
         assert len(rival) == 0
     key = delivery.lock.name
-    unlock = "SELECT pg_advisory_unlock(%s)" if stand.dialect == "postgres" else "SELECT RELEASE_LOCK(%s)"
+    unlock = (
+        "SELECT pg_advisory_unlock(%s)"
+        if stand.dialect == "postgres"
+        else "SELECT RELEASE_LOCK(%s)"
+    )
     connection.cursor().execute(unlock, [key])
     late = claiming(stand)
     late.stop_before("take")

@@ -50,10 +50,14 @@ def finish_elsewhere(stand: Stand) -> None:
     if not stand.table.keeps_finished:
         stand.database.execute(f"DELETE FROM {table} WHERE {quote('id')} = 1")
     elif "state" in stand.case.body:
-        stand.database.execute(f"UPDATE {table} SET {quote('state')} = 'done' WHERE {quote('id')} = 1")
+        stand.database.execute(
+            f"UPDATE {table} SET {quote('state')} = 'done' WHERE {quote('id')} = 1"
+        )
     else:
         column = quote("processed_at")
-        stand.database.execute(f"UPDATE {table} SET {column} = {quote('run_after')} WHERE {quote('id')} = 1")
+        stand.database.execute(
+            f"UPDATE {table} SET {column} = {quote('run_after')} WHERE {quote('id')} = 1"
+        )
 
 
 @on_cases(*with_sessions(FULL, WHOLE, PLAIN, DELAYED, MARKED))
@@ -70,7 +74,9 @@ def test_a_row_settled_between_look_and_lock_is_passed_over(stand: Stand) -> Non
 
 @on_cases(*with_sessions(FULL, PLAIN))
 def test_the_claim_goes_on_with_the_next_row(stand: Stand) -> None:
-    stand.fill([{**row, **({"priority": 1} if "priority" in row else {})} for row in rows(stand.case, 2)])
+    stand.fill(
+        [{**row, **({"priority": 1} if "priority" in row else {})} for row in rows(stand.case, 2)]
+    )
     taken = settled_between(stand, stand.module)
     assert [delivery.id for delivery in taken.deliveries] == [2]
 
@@ -137,7 +143,7 @@ def test_a_claim_holds_exactly_one_lock(stand: Stand, index: str) -> None:
 def drop_indexes(stand: Stand) -> None:
     quote = stand.plan.dialect.quote
     for index in stand.plan.indexes:
-        on_table = "" if stand.dialect == "postgres" else f" ON {quote('jobs')}"
+        on_table = f" ON {quote('jobs')}" if stand.dialect in ("mysql", "mariadb") else ""
         stand.database.execute(f"DROP INDEX {quote(index.name)}{on_table}")
 
 
@@ -145,7 +151,11 @@ def free_elsewhere(stand: Stand, delivery: Any) -> bool:
     """Whether another session can have the key of a delivery that is settled."""
     name = expected_lock(stand, delivery)
     if stand.dialect == "postgres":
-        return bool(stand.database.value("SELECT pg_try_advisory_lock(%s) AND pg_advisory_unlock(%s)", [name, name]))
+        return bool(
+            stand.database.value(
+                "SELECT pg_try_advisory_lock(%s) AND pg_advisory_unlock(%s)", [name, name]
+            )
+        )
     return bool(stand.database.value("SELECT GET_LOCK(%s, 0) AND RELEASE_LOCK(%s)", [name, name]))
 
 
@@ -161,7 +171,12 @@ SETTINGS = (
     {"enable_sort": "off", "enable_incremental_sort": "off"},
     {"enable_nestloop": "off", "enable_material": "off"},
     {"enable_seqscan": "off"},
-    {"force_parallel_mode": "on", "parallel_setup_cost": "0", "parallel_tuple_cost": "0", "min_parallel_table_scan_size": "0"},
+    {
+        "force_parallel_mode": "on",
+        "parallel_setup_cost": "0",
+        "parallel_tuple_cost": "0",
+        "min_parallel_table_scan_size": "0",
+    },
     {"plan_cache_mode": "force_generic_plan"},
     {"jit": "on", "jit_above_cost": "0"},
 )
@@ -283,7 +298,9 @@ def test_a_commit_that_fails_gives_the_key_back(stand: Stand) -> None:
 def test_a_null_answer_of_get_lock_is_an_error(stand: Stand) -> None:
     # AD-12: NULL is neither won nor lost. MySQL raises where MariaDB answers NULL
     stand.fill(rows(stand.case, 1))
-    twin = stand.twin(claim=lambda sql: sql.replace("GET_LOCK(c.candidate_lock, 0)", "GET_LOCK(NULL, 0)"))
+    twin = stand.twin(
+        claim=lambda sql: sql.replace("GET_LOCK(c.candidate_lock, 0)", "GET_LOCK(NULL, 0)")
+    )
     connection = stand.connect()
     with pytest.raises(StatementFailed, match="gave no answer"):
         stand.claim(connection, module=twin)
@@ -304,7 +321,12 @@ def test_locks_are_only_ever_tried(stand: Stand) -> None:
 
 @on_cases(FULL, WHOLE, BURIED)
 def test_a_claim_moves_a_row_whose_crashes_used_its_attempts_up(stand: Stand) -> None:
-    stand.fill([{**row, "attempt": 4 if row["id"] == 1 else 1, "priority": row["id"]} for row in rows(stand.case, 2)])
+    stand.fill(
+        [
+            {**row, "attempt": 4 if row["id"] == 1 else 1, "priority": row["id"]}
+            for row in rows(stand.case, 2)
+        ]
+    )
     connection = stand.connect()
     moved = claiming(stand, connection).finish()
     assert moved.deliveries == [] and moved.exhausted == 1 and moved.full

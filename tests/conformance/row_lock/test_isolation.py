@@ -92,8 +92,8 @@ def at_level(stand: Stand, level: str) -> Any:
 @pytest.mark.parametrize("level", LEVELS)
 @on_cases(FULL, MINIMAL)
 def test_a_table_may_name_its_level(stand: Stand, level: str) -> None:
-    if (stand.dialect, level) == ("mariadb", "serializable"):
-        pytest.skip("MariaDB reads the candidates with locks there: claims wait for one another")
+    if stand.dialect != "postgres" and level == "serializable":
+        pytest.skip("InnoDB reads the candidates with locks there: claims wait for one another")
     stand.fill(rows(stand.case, 4))
     module = at_level(stand, level)
     connection = stand.connect()

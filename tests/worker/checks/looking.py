@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlclaimgen.runtime.queue import Queue
@@ -71,6 +73,15 @@ def settings(**given: Any) -> Settings:
     """A worker's settings, the defaults but for those given."""
     queue: Any = None
     return Worker(queue, lambda delivery: None, connect=lambda: None, **given).settings
+
+
+def off(stand: Stand, seconds: float) -> Any:
+    """The queue as a host sees it whose clock is ahead by so much."""
+
+    def clock() -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=seconds)
+
+    return dataclasses.replace(stand.module.QUEUE, clock=clock)
 
 
 class Looking:

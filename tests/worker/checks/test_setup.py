@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sqlclaimgen.runtime.drivers.servers import SERVERS
-from sqlclaimgen.runtime.errors import ServerUnfit
+from sqlclaimgen.runtime.errors import ServerUnfit, StatementFailed
 from sqlclaimgen.runtime.worker.checks import setup
 from sqlclaimgen.runtime.worker.events import Event, EventKind, Reporter
 from tests.conformance.harness import Case, Stand, on_cases
@@ -50,7 +50,14 @@ def test_a_log_of_statements_is_refused(server_class: Any, tmp_path: Path) -> No
         assert refused.value.setting == "binlog_format = STATEMENT"
         assert "Set binlog_format to ROW or MIXED" in str(refused.value)
         # that is the truth: a claim fails, and with another format it does not
+        stand.enqueue([{"size": 1}])
+        connection = stand.connect()
+        with pytest.raises(StatementFailed, match="1665"):
+            stand.claim(connection).__enter__()
+        connection.close()
         database.execute("SET GLOBAL binlog_format = 'ROW'")
+        with stand.claim(stand.connect()) as deliveries:
+            assert len(deliveries) == 1
         looking()
         assert looking.events == []
 

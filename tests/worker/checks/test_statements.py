@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from tests.worker.checks.looking import ADVISORY, FIFO, FORMS, LEASE, ROW_LOCK, 
 @on_cases(*FORMS)
 def test_the_generated_table_fits_and_stays_as_it_is(looking: Looking) -> None:
     stand = looking.stand
-    row = {"account": 1} if stand.case is ADVISORY else {"size": 1}
+    row: dict[str, Any] = {"account": 1} if stand.case is ADVISORY else {"size": 1}
     row |= {"queue": "a"} if stand.case is FIFO else {}
     stand.enqueue([row])
     before = stand.rows()

@@ -61,7 +61,10 @@ def crash(stand: Stand, strike: Strike | None) -> Injector:
     assert stand.count == 0, where
     assert [row["id"] for row in stand.rows(dead=True)] == [dead], where
     # a settlement that was told is never repeated
-    told = Counter((e.id, e.attempt) for e in [*first_log.of(EventKind.SETTLED), *second_log.of(EventKind.SETTLED)])
+    told = Counter(
+        (e.id, e.attempt)
+        for e in [*first_log.of(EventKind.SETTLED), *second_log.of(EventKind.SETTLED)]
+    )
     assert set(told.values()) <= {1}, where
     assert not second_log.of(EventKind.LOST, EventKind.UNKNOWN, EventKind.FAILED), where
     # the second worker was handed exactly what the first had left, each claim having spent an attempt

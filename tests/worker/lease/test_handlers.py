@@ -141,10 +141,14 @@ def test_an_asyncio_handler_that_ends_its_loop(stand: Stand) -> None:
 
 @pytest.mark.parametrize("policy", ["keep", "retry", "dead_letter"])
 @pytest.mark.parametrize("face", FACES)
-@on_cases(JOBS.with_(
-    dialects=["sqlite", "postgres"],
-    body=JOBS.body.replace('type = "json", null', 'type = "json", python = "builtins:int", null'),
-))
+@on_cases(
+    JOBS.with_(
+        dialects=["sqlite", "postgres"],
+        body=JOBS.body.replace(
+            'type = "json", null', 'type = "json", python = "builtins:int", null'
+        ),
+    )
+)
 def test_a_row_that_does_not_decode(stand: Stand, face: str, policy: str) -> None:
     if policy != "retry" and face == "asyncio":
         pytest.skip("one policy is enough for the second face")
@@ -251,7 +255,9 @@ def test_a_lost_lease_cancels_the_task(stand: Stand, face: str) -> None:
     worker = AsyncWorker(module.QUEUE, handle, connect=connect, on_event=log, **QUICK)
     with working(worker):
         assert began.wait(10)
-        stand.database.execute("UPDATE jobs SET locked_until = locked_until + interval '1 hour', attempt = 9")
+        stand.database.execute(
+            "UPDATE jobs SET locked_until = locked_until + interval '1 hour', attempt = 9"
+        )
         log.wait_for(EventKind.LOST)
         for _ in range(500):
             if ended:
@@ -270,7 +276,9 @@ def test_a_handler_sees_that_its_lease_is_lost(stand: Stand, face: str) -> None:
     seen: list[bool] = []
 
     def handle(delivery: Any) -> None:
-        stand.database.execute("UPDATE jobs SET locked_until = locked_until + 60000000, attempt = 9")
+        stand.database.execute(
+            "UPDATE jobs SET locked_until = locked_until + 60000000, attempt = 9"
+        )
         log.wait_for(EventKind.LOST)
         seen.append(delivery.lost)
 
@@ -315,5 +323,3 @@ def test_outcomes_a_table_lacks_are_refused(stand: Stand, case: Case) -> None:
     (failed,) = log.of(EventKind.FAILED)
     assert isinstance(failed.error, TypeError) and "RetryAfter" in str(failed.error)
     assert stand.count == 0
-
-

@@ -302,5 +302,3 @@ def test_a_claim_without_its_lock_is_found(stand: Stand) -> None:
 
     with pytest.raises(Broken):
         orders(pair, start, gone=True, clocks=1)
-
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 from unittest import mock
@@ -84,7 +83,10 @@ def once(stand: Stand, face: str, strike: Strike | None) -> Injector:
     rows = Rows(stand, log)
     ack, back, dead = rows.ids
     worker = worker_of(face, stand, rows.handle, on_event=log, concurrency=3, poll_interval=0.02)
-    with mock.patch.object(lease_engine, "Extender", Eager), injected(Injector(stand.database, strike)) as injector:
+    with (
+        mock.patch.object(lease_engine, "Extender", Eager),
+        injected(Injector(stand.database, strike)) as injector,
+    ):
         running = OnThread(worker, until="empty")
         running.join(60)
     where = f"{strike}: {log.events}"

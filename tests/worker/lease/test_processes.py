@@ -50,7 +50,7 @@ def battle(
                 crew[victim].wait()
                 lives[victim] += 1
                 crew[victim] = start(order)
-            if number <= restarts * 3 and number % 3 == 0 or number == restarts == 1:
+            if (number <= restarts * 3 and number % 3 == 0) or number == restarts == 1:
                 stand.database.server.restart()
             revive(crew, start, order)
         deadline = time.monotonic() + 120 + rows / 20

@@ -65,7 +65,12 @@ def order_for(stand: Any, handler: str, **settings: Any) -> Order:
     until = settings.pop("until", None)
     quick = {"poll_interval": 0.05, "max_backoff": 0.5, "check": False, "notify": False}
     return Order(
-        str(module), database.dialect, address, {**quick, "concurrency": 4, **settings}, handler, until
+        str(module),
+        database.dialect,
+        address,
+        {**quick, "concurrency": 4, **settings},
+        handler,
+        until,
     )
 
 

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from sqlclaimgen.runtime import AsyncWorker, Event, EventKind, Worker
+from sqlclaimgen.runtime.worker.lanes import Lanes, finished
 
 QUICK: dict[str, Any] = {
     "poll_interval": 0.05,
@@ -119,11 +120,6 @@ def working(worker: Any) -> Iterator[OnThread]:
             raise
 
 
-def faces(stand: Any) -> list[str]:
-    """The faces a stand's driver serves: both everywhere."""
-    return ["blocking", "asyncio"]
-
-
 def worker_of(
     face: str, stand: Any, handler: Callable[..., Any], *, module: Any = None, **options: Any
 ) -> Any:
@@ -135,9 +131,13 @@ def worker_of(
         return Worker(queue, handler, **{"connect": stand.connect, **settings})
     connect = stand.database.connect_async if face == "native" else stand.connect
 
+    lanes = Lanes("test-handler")
+
     async def awaited(*arguments: Any) -> Any:
-        # in a thread, so that a plain handler that waits does not stop the loop of the test
-        return await asyncio.to_thread(handler, *arguments)
+        # on a thread that nobody waits for: neither the loop nor its end is held up by the handler
+        work = lanes.submit(lambda: handler(*arguments))
+        await finished(work)
+        return work.result()
 
     return AsyncWorker(queue, awaited, **{"connect": connect, **settings})
 

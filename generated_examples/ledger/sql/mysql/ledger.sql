@@ -192,8 +192,12 @@ WHERE `entry` IN (:ids);
 -- Locks: rows the claim holds already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
-DELETE FROM `ledger`
-WHERE `entry` IN (:ids);
+DELETE t FROM (
+    SELECT `entry` FROM `ledger`
+    WHERE `entry` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`;
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
@@ -204,7 +208,7 @@ WHERE `entry` IN (:ids);
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: every half lease.
-SELECT `entry` FROM `ledger`
+SELECT `entry` FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL
 FOR UPDATE SKIP LOCKED;
 
@@ -217,7 +221,7 @@ FOR UPDATE SKIP LOCKED;
 -- Locks: rows that extend holds already.
 -- Index: the primary key.
 -- Runs: every half lease.
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = :locked_until
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
@@ -229,7 +233,7 @@ WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND 
 -- Locks: none.
 -- Index: the primary key.
 -- Runs: when an extension brought back fewer rows than it named.
-SELECT `entry`, `locked_until` FROM `ledger`
+SELECT `entry`, `locked_until` FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
 -- name: release
@@ -240,7 +244,7 @@ WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND 
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
@@ -252,7 +256,7 @@ WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND 
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
@@ -267,7 +271,7 @@ WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND 
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `booked_at` = :now, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL;
@@ -283,7 +287,7 @@ WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attem
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `book_after` = :now, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL;
@@ -299,7 +303,7 @@ WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attem
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `ledger`
+UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `book_after` = :due, `locked_until` = NULL
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL;
@@ -321,7 +325,7 @@ INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `loc
     `booked_at`, `cents`, `text`, `reason`, `error`, `died_at`)
 SELECT `entry`, `account`, `book_after`, `attempt` - 1, NULL, `booked_at`, `cents`, `text`, :reason,
     :error, :now
-FROM `ledger`
+FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL
 FOR UPDATE;
@@ -336,7 +340,7 @@ FOR UPDATE;
 -- Locks: the row, held already.
 -- Index: the primary key.
 -- Runs: once per dead letter.
-DELETE FROM `ledger`
+DELETE settled FROM `ledger` AS settled FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL;
 
@@ -400,8 +404,12 @@ FOR UPDATE;
 -- Locks: rows that redrive_lock holds already.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when an operator brings dead letters back.
-DELETE FROM `ledger_rejected`
-WHERE `entry` IN (:ids);
+DELETE t FROM (
+    SELECT `entry` FROM `ledger_rejected`
+    WHERE `entry` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `ledger_rejected` AS t ON t.`entry` = c.`entry`;
 
 -- name: purge
 -- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a

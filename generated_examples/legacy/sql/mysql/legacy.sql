@@ -22,7 +22,7 @@ FROM (
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `Job Queue` AS t ON t.`Job No` = c.candidate_id
+STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.candidate_id
 WHERE t.`State` = 0 AND t.`Due` <= :now AND (t.`Locked` IS NULL OR t.`Locked` <= :now)
 ORDER BY c.candidate_1, c.candidate_id
 LIMIT :limit
@@ -70,7 +70,7 @@ WHERE `Job No` IN (:ids);
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: every half lease.
-SELECT `Job No` FROM `Job Queue`
+SELECT `Job No` FROM `Job Queue` FORCE INDEX (PRIMARY)
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0
 FOR UPDATE SKIP LOCKED;
 
@@ -83,7 +83,7 @@ FOR UPDATE SKIP LOCKED;
 -- Locks: rows that extend holds already.
 -- Index: the primary key.
 -- Runs: every half lease.
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = :locked_until
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
 
@@ -95,7 +95,7 @@ WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State
 -- Locks: none.
 -- Index: the primary key.
 -- Runs: when an extension brought back fewer rows than it named.
-SELECT `Job No`, `Locked` FROM `Job Queue`
+SELECT `Job No`, `Locked` FROM `Job Queue` FORCE INDEX (PRIMARY)
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
 
 -- name: release
@@ -106,7 +106,7 @@ WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = NULL
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
 
@@ -118,7 +118,7 @@ WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = NULL, `tries` = `tries` - 1
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
 
@@ -133,7 +133,7 @@ WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Done At` = :now, `State` = 1, `Locked` = NULL
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0;
 
@@ -149,7 +149,7 @@ WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND 
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Due` = :now, `Locked` = NULL, `last error` = :error
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0;
 
@@ -165,7 +165,7 @@ WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND 
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Due` = :due, `Locked` = NULL, `last error` = :error
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0;
 
@@ -182,7 +182,7 @@ WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND 
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.
-UPDATE `Job Queue`
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Done At` = :now, `State` = 9, `Locked` = NULL, `last error` = COALESCE(:error, :reason)
 WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND `State` = 0;
 

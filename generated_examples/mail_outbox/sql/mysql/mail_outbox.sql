@@ -18,7 +18,8 @@ ORDER BY `urgency`;
 -- name: claim
 -- Locks up to :limit due rows, of one priority, in claim order, and passes over rows that others hold.
 -- A locking read of the index itself would lock more: every row of the table when the optimizer sorts, as it does
--- on small tables, and rows that it only passes over. So a window of candidates is read without locks first.
+-- on small tables, and rows that it only passes over. So a window of candidates is read without locks first, and
+-- locked by the primary key, which MariaDB has to be told.
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
 --   :window  integer, how many candidates are read
@@ -35,7 +36,7 @@ FROM (
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     ORDER BY `send_after`, `id` LIMIT :window
 ) AS c
-STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.candidate_id
+STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
 WHERE t.`sent_at` IS NULL AND t.`urgency` = :priority AND t.`send_after` <= :now
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
 LIMIT :limit
@@ -63,7 +64,7 @@ LIMIT 1 OFFSET :last;
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `sent_at` = :now, `once` = NULL
 WHERE `id` = :id AND `sent_at` IS NULL;
 
@@ -76,7 +77,7 @@ WHERE `id` = :id AND `sent_at` IS NULL;
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :now, `attempt` = `attempt` + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL;
 
@@ -89,7 +90,7 @@ WHERE `id` = :id AND `sent_at` IS NULL;
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `mail_outbox`
+UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :due, `attempt` = `attempt` + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL;
 

@@ -4,7 +4,5 @@
 CREATE TABLE `minimal` (
     `id` bigint NOT NULL AUTO_INCREMENT,
     `payload` json NOT NULL,
-    PRIMARY KEY (`id`),
-    -- claim relies on it.
-    KEY `minimal_claim` (`id`)
+    PRIMARY KEY (`id`)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;

@@ -4,19 +4,20 @@
 -- name: claim
 -- Locks up to :limit due rows, in claim order, and passes over rows that others hold.
 -- A locking read of the index itself would lock more: every row of the table when the optimizer sorts, as it does
--- on small tables, and rows that it only passes over. So a window of candidates is read without locks first.
+-- on small tables, and rows that it only passes over. So a window of candidates is read without locks first, and
+-- locked by the primary key, which MariaDB has to be told.
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED unless the table says otherwise; open until the rows have their outcome.
 -- Locks: the rows it returns, until the commit.
--- Index: minimal_claim, and the primary key.
+-- Index: the primary key, and the primary key.
 -- Runs: once per poll.
 SELECT t.`id`, t.`payload`
 FROM (
     SELECT `id` AS candidate_id FROM `minimal`
     ORDER BY `id` LIMIT :window
 ) AS c
-STRAIGHT_JOIN `minimal` AS t ON t.`id` = c.candidate_id
+STRAIGHT_JOIN `minimal` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
 ORDER BY c.candidate_id
 LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED;
@@ -26,7 +27,7 @@ FOR UPDATE OF t SKIP LOCKED;
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.
--- Index: minimal_claim
+-- Index: the primary key
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM `minimal`
 ORDER BY `id`
@@ -39,7 +40,7 @@ LIMIT 1 OFFSET :last;
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
-DELETE FROM `minimal`
+DELETE settled FROM `minimal` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id;
 
 -- name: retry
@@ -69,7 +70,7 @@ VALUES (:payload);
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: minimal_claim
+-- Index: the primary key
 -- Runs: once per look at the table.
 SELECT COUNT(*) AS due_rows,
     0 AS delayed_rows,

@@ -5,7 +5,3 @@ CREATE TABLE "minimal" (
     "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     "payload" jsonb NOT NULL
 );
-
--- claim relies on it.
-CREATE INDEX "minimal_claim" ON "minimal"
-    ("id");

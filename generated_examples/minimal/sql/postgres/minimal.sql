@@ -6,7 +6,7 @@
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, open until the rows have their outcome; the first statement. Its number is the last column.
 -- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
--- Index: minimal_claim
+-- Index: the primary key
 -- Runs: once per poll.
 SELECT c."id", CAST(c."payload" AS text) AS "payload", txid_current_if_assigned()
 FROM (
@@ -66,7 +66,7 @@ RETURNING "id";
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: minimal_claim
+-- Index: the primary key
 -- Runs: once per look at the table.
 SELECT COUNT(*) AS due_rows,
     0 AS delayed_rows,

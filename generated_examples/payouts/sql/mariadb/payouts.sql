@@ -15,7 +15,8 @@
 SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
     IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
 FROM (
-    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+    SELECT k.candidate_id, k.candidate_key,
+        IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
         SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
@@ -24,8 +25,8 @@ FROM (
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
     ) AS k
-    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
-        k.candidate_key)) = 1
+    WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
+        SHA2(k.candidate_key, 256), k.candidate_key)) = 1
     ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
@@ -42,7 +43,8 @@ LIMIT 1;
 -- Index: payouts_claim
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM (
-    SELECT k.candidate_id, k.candidate_key, IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}',
+    SELECT k.candidate_id, k.candidate_key,
+        IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
         SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
@@ -51,8 +53,8 @@ SELECT 1 FROM (
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
     ) AS k
-    WHERE IS_FREE_LOCK(IF(k.candidate_key REGEXP '[^a-z0-9_.-]|.{65}', SHA2(k.candidate_key, 256),
-        k.candidate_key)) = 1
+    WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
+        SHA2(k.candidate_key, 256), k.candidate_key)) = 1
     ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
@@ -132,7 +134,7 @@ SELECT RELEASE_LOCK(:lock_name);
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `paid_at` = :now
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL;
@@ -148,7 +150,7 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `due_at` = :now, `last_error` = :error
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL;
@@ -164,7 +166,7 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `payouts`
+UPDATE `payouts` FORCE INDEX (PRIMARY)
 SET `due_at` = :due, `last_error` = :error
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL;
@@ -185,7 +187,7 @@ INSERT INTO `payouts_failed` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `
     `amount`, `currency`, `reason`, `error`, `failed_at`)
 SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amount`, `currency`,
     :reason, :error, :now
-FROM `payouts`
+FROM `payouts` FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL
 FOR UPDATE;
@@ -199,7 +201,7 @@ FOR UPDATE;
 -- Locks: the row, held already.
 -- Index: the primary key.
 -- Runs: once per dead letter.
-DELETE FROM `payouts`
+DELETE settled FROM `payouts` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL;
 
@@ -265,8 +267,12 @@ FOR UPDATE;
 -- Locks: rows that redrive_lock holds already.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when an operator brings dead letters back.
-DELETE FROM `payouts_failed`
-WHERE `id` IN (:ids);
+DELETE t FROM (
+    SELECT `id` FROM `payouts_failed`
+    WHERE `id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `payouts_failed` AS t ON t.`id` = c.`id`;
 
 -- name: purge
 -- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a

@@ -49,7 +49,7 @@ FROM (
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.candidate_id
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.candidate_id
 WHERE t.`queue` = :group AND t.`processed_at` IS NULL AND t.`urgency` = :priority
     AND t.`retry_after` <= :now AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
@@ -128,7 +128,7 @@ FROM (
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.candidate_id
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.candidate_id
 WHERE t.`processed_at` IS NULL AND t.`urgency` = :priority AND t.`retry_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 ORDER BY c.candidate_1, c.candidate_2, c.candidate_id
@@ -197,8 +197,12 @@ WHERE `job_id` IN (:ids);
 -- Locks: rows the claim holds already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
-DELETE FROM `report_jobs`
-WHERE `job_id` IN (:ids);
+DELETE t FROM (
+    SELECT `job_id` FROM `report_jobs`
+    WHERE `job_id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`;
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
@@ -209,7 +213,7 @@ WHERE `job_id` IN (:ids);
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: every half lease.
-SELECT `job_id` FROM `report_jobs`
+SELECT `job_id` FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL
 FOR UPDATE SKIP LOCKED;
@@ -223,7 +227,7 @@ FOR UPDATE SKIP LOCKED;
 -- Locks: rows that extend holds already.
 -- Index: the primary key.
 -- Runs: every half lease.
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = :locked_until
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL;
@@ -236,7 +240,7 @@ WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
 -- Locks: none.
 -- Index: the primary key.
 -- Runs: when an extension brought back fewer rows than it named.
-SELECT `job_id`, `locked_until` FROM `report_jobs`
+SELECT `job_id`, `locked_until` FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL;
 
@@ -248,7 +252,7 @@ WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL;
@@ -261,7 +265,7 @@ WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL;
@@ -277,7 +281,7 @@ WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `processed_at` = :now, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL;
@@ -293,7 +297,7 @@ WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :atte
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `retry_after` = :now, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL;
@@ -309,7 +313,7 @@ WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :atte
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `report_jobs`
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `retry_after` = :due, `locked_until` = NULL
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL;
@@ -331,7 +335,7 @@ INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry
     `locked_until`, `processed_at`, `payload`, `note`, `reason`, `error`, `died_at`)
 SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt` - 1, NULL, `processed_at`,
     `payload`, `note`, :reason, :error, :now
-FROM `report_jobs`
+FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL
 FOR UPDATE;
@@ -346,7 +350,7 @@ FOR UPDATE;
 -- Locks: the row, held already.
 -- Index: the primary key.
 -- Runs: once per dead letter.
-DELETE FROM `report_jobs`
+DELETE settled FROM `report_jobs` AS settled FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL;
 
@@ -413,8 +417,12 @@ FOR UPDATE;
 -- Locks: rows that redrive_lock holds already.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when an operator brings dead letters back.
-DELETE FROM `report_jobs_dead`
-WHERE `job_id` IN (:ids);
+DELETE t FROM (
+    SELECT `job_id` FROM `report_jobs_dead`
+    WHERE `job_id` IN (:ids)
+    FOR UPDATE SKIP LOCKED
+) AS c
+STRAIGHT_JOIN `report_jobs_dead` AS t ON t.`job_id` = c.`job_id`;
 
 -- name: purge
 -- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a

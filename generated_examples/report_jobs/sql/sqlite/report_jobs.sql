@@ -3,8 +3,9 @@
 
 -- name: claim
 -- Takes up to :limit due rows of one group and counts the attempt. They come back in no order: the caller sorts them.
--- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim;
--- CROSS JOIN fixes that order, and the index gives the rest.
+-- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
+-- Each priority's rows come as a JSON list: a join would leave their order to the planner, which may also
+-- read the whole table for a Bloom filter first.
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 60 s
 --   :group  TEXT
 --   :now  microseconds since 1970, UTC, the host's clock
@@ -24,9 +25,16 @@ WHERE "job_id" IN (
                     AND t."urgency" > step.priority)
         FROM step WHERE step.priority IS NOT NULL
     )
-    SELECT t."job_id" FROM step CROSS JOIN "report_jobs" AS t
-    ON t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
-        AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+    SELECT due.value FROM step CROSS JOIN json_each((
+        SELECT json_group_array(one.id) FROM (
+            SELECT t."job_id" AS id FROM "report_jobs" AS t
+            WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
+                AND t."retry_after" <= :now
+                AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            ORDER BY t."retry_after", t."job_id"
+            LIMIT :limit
+        ) AS one
+    )) AS due
     LIMIT :limit
 )
 RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",
@@ -34,8 +42,9 @@ RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "n
 
 -- name: claim_table
 -- Takes up to :limit due rows and counts the attempt. They come back in no order: the caller sorts them.
--- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim;
--- CROSS JOIN fixes that order, and the index gives the rest.
+-- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
+-- Each priority's rows come as a JSON list: a join would leave their order to the planner, which may also
+-- read the whole table for a Bloom filter first.
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 60 s
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :limit  integer, at most so many rows
@@ -53,9 +62,16 @@ WHERE "job_id" IN (
                 WHERE t."processed_at" IS NULL AND t."urgency" > step.priority)
         FROM step WHERE step.priority IS NOT NULL
     )
-    SELECT t."job_id" FROM step CROSS JOIN "report_jobs" AS t
-    ON t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
-        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+    SELECT due.value FROM step CROSS JOIN json_each((
+        SELECT json_group_array(one.id) FROM (
+            SELECT t."job_id" AS id FROM "report_jobs" AS t
+            WHERE t."processed_at" IS NULL AND t."urgency" = step.priority
+                AND t."retry_after" <= :now
+                AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            ORDER BY t."retry_after", t."job_id"
+            LIMIT :limit
+        ) AS one
+    )) AS due
     LIMIT :limit
 )
 RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",

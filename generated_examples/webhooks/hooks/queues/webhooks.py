@@ -350,7 +350,7 @@ FROM (
          ORDER BY `due`, `id` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `hooks`.`calls` AS t ON t.`id` = c.candidate_id
+STRAIGHT_JOIN `hooks`.`calls` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
 WHERE t.`target` = :group AND t.`due` <= :now AND (t.`held_until` IS NULL OR t.`held_until` <= :now)
 ORDER BY c.candidate_1, c.candidate_id
 LIMIT :limit
@@ -381,45 +381,45 @@ SET `origin` = `target`, `target` = 'escalated', `attempt` = 1, `due` = :now, `h
 WHERE `id` IN (:ids)\
 """,
         "extend": """\
-SELECT `id` FROM `hooks`.`calls`
+SELECT `id` FROM `hooks`.`calls` FORCE INDEX (PRIMARY)
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)
 FOR UPDATE SKIP LOCKED\
 """,
         "extend_write": """\
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `held_until` = :locked_until
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
 """,
         "held": """\
-SELECT `id`, `held_until` FROM `hooks`.`calls`
+SELECT `id`, `held_until` FROM `hooks`.`calls` FORCE INDEX (PRIMARY)
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
 """,
         "release": """\
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `held_until` = NULL
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
 """,
         "give_back": """\
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `held_until` = NULL, `attempt` = `attempt` - 1
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
 """,
         "ack": """\
-DELETE FROM `hooks`.`calls`
+DELETE settled FROM `hooks`.`calls` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt\
 """,
         "retry": """\
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `due` = :now, `held_until` = NULL, `error` = :error
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt\
 """,
         "retry_after": """\
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `due` = :due, `held_until` = NULL, `error` = :error
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt\
 """,
         "dead_letter": """\
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `origin` = `target`, `target` = 'escalated', `attempt` = 1, `due` = :now, `held_until` = NULL,
     `error` = COALESCE(:error, :reason)
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt\

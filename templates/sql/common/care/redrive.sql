@@ -20,8 +20,8 @@ RETURNING {{ t.id }};
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when an operator brings dead letters back.
-DELETE FROM {{ t.dead_table }}
-WHERE {{ k.among() }};
+{% set emptied = t.dead_table %}
+{% include "removing.sql" %};
 
 {% include "care/dead_among.sql" %}
 {% elif redrives %}

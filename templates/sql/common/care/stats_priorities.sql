@@ -1,6 +1,6 @@
 {% import "pieces.sql" as p with context %}
 {% if t.stepped and not (t.described.fifo and scope != "ungrouped") %}
-{% macro listed(a) %}{% if scope == "group" %}{{ a }}{{ t.group }} = :group{% elif scope == "ungrouped" %}{{ a }}{{ t.group }} IS NULL{% endif %}{% set u = p.unfinished(a) | trim %}{% if u %}{{ " AND " if scope != "table" }}{{ u }}{% endif %}{% endmacro %}
+{% macro listed(a) %}{{ p.scoped(scope, a) | trim }}{% endmacro %}
 -- name: stats_priorities{{ name | replace("claim", "", 1) }}
 -- Lists the priorities{{ of_scope }} that unfinished rows have, by steps through the index.
 -- Transaction: any, or none.

@@ -17,8 +17,8 @@ WHERE {{ t.id }} IN ({{ ids }});
 -- Locks: rows the claim holds already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
-DELETE FROM {{ t.table }}
-WHERE {{ t.id }} IN ({{ ids }});
+{% set emptied = t.table %}
+{% include "removing.sql" %};
 {% elif spent %}
 -- name: exhaust
 {% if t.fate == "group" %}

@@ -32,8 +32,8 @@ FOR UPDATE;
 -- Locks: rows that redrive_lock holds already.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when an operator brings dead letters back.
-DELETE FROM {{ t.dead_table }}
-WHERE {{ k.among() }};
+{% set emptied = t.dead_table %}
+{% include "removing.sql" %};
 {% else %}
 UPDATE {{ t.table }}
 SET {{ k.brought_back() | trim }}

@@ -23,7 +23,7 @@ FROM (
          ORDER BY `due`, `id` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
-STRAIGHT_JOIN `hooks`.`calls` AS t ON t.`id` = c.candidate_id
+STRAIGHT_JOIN `hooks`.`calls` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
 WHERE t.`target` = :group AND t.`due` <= :now AND (t.`held_until` IS NULL OR t.`held_until` <= :now)
 ORDER BY c.candidate_1, c.candidate_id
 LIMIT :limit
@@ -87,7 +87,7 @@ WHERE `id` IN (:ids);
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: every half lease.
-SELECT `id` FROM `hooks`.`calls`
+SELECT `id` FROM `hooks`.`calls` FORCE INDEX (PRIMARY)
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)
 FOR UPDATE SKIP LOCKED;
 
@@ -100,7 +100,7 @@ FOR UPDATE SKIP LOCKED;
 -- Locks: rows that extend holds already.
 -- Index: the primary key.
 -- Runs: every half lease.
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `held_until` = :locked_until
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 
@@ -112,7 +112,7 @@ WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 -- Locks: none.
 -- Index: the primary key.
 -- Runs: when an extension brought back fewer rows than it named.
-SELECT `id`, `held_until` FROM `hooks`.`calls`
+SELECT `id`, `held_until` FROM `hooks`.`calls` FORCE INDEX (PRIMARY)
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 
 -- name: release
@@ -123,7 +123,7 @@ WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `held_until` = NULL
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 
@@ -135,7 +135,7 @@ WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops.
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `held_until` = NULL, `attempt` = `attempt` - 1
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 
@@ -149,7 +149,7 @@ WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
-DELETE FROM `hooks`.`calls`
+DELETE settled FROM `hooks`.`calls` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt;
 
 -- name: retry
@@ -164,7 +164,7 @@ WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt;
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `due` = :now, `held_until` = NULL, `error` = :error
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt;
 
@@ -180,7 +180,7 @@ WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt;
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `due` = :due, `held_until` = NULL, `error` = :error
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt;
 
@@ -197,7 +197,7 @@ WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt;
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.
-UPDATE `hooks`.`calls`
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `origin` = `target`, `target` = 'escalated', `attempt` = 1, `due` = :now, `held_until` = NULL,
     `error` = COALESCE(:error, :reason)
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt;

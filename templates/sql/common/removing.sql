@@ -1,0 +1,2 @@
+DELETE FROM {{ emptied }}
+WHERE {{ t.id }} IN ({{ ids }})

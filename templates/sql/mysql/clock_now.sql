@@ -1,0 +1,1 @@
+UTC_TIMESTAMP(6)

@@ -1,0 +1,1 @@
+CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000

@@ -1,0 +1,73 @@
+"""`clock = "database"`: what this host thinks of the time does not matter."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sqlclaimgen.runtime import utcnow
+from tests.servers import Database
+from tests.support.generated import generate
+
+TOML = """
+format = 1
+[table.jobs]
+lease = "60s"
+clock = "{clock}"
+[table.jobs.columns]
+id = {{ role = "id", type = "bigint", generated = true }}
+retry_after = {{ role = "retry_after" }}
+attempt = {{ role = "attempt" }}
+locked_until = {{ role = "locked_until" }}
+"""
+
+
+def wrong(module: Any, by: timedelta) -> Any:
+    """The module, on a host whose clock is wrong."""
+    module.QUEUE = dataclasses.replace(module.QUEUE, clock=lambda: utcnow() + by)
+    return module
+
+
+def expiry(database: Database, module: Any) -> datetime:
+    """What the row holds, as an aware time."""
+    [(value,)] = database.execute("SELECT locked_until FROM jobs")
+    found: datetime = module.QUEUE.bind(database.dialect).codec.from_time(value)
+    return found
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_the_database_decides(database: Database, tmp_path: Path, hours: int) -> None:
+    generated = generate(TOML.format(clock="database"), tmp_path)
+    generated.install(database, "jobs")
+    jobs = wrong(generated.module("jobs"), timedelta(hours=hours))
+    conn = database.connect(autocommit=True)
+    jobs.enqueue(conn, jobs.New())
+    time.sleep(0.002)  # SQLite before 3.42 tells the time in milliseconds, rounded
+    # a row enqueued now is due now, whatever this host says
+    with jobs.claim(conn) as deliveries:
+        [delivery] = deliveries
+        held = expiry(database, jobs)
+        assert abs(held - (datetime.now(UTC) + timedelta(seconds=60))) < timedelta(seconds=20)
+        assert held == delivery.token and not delivery.overdue
+        assert jobs.extend(conn, [delivery]) == []
+        assert expiry(database, jobs) == delivery.token > held
+        delivery.retry_after(conn, timedelta(minutes=5))
+    with jobs.claim(conn) as deliveries:
+        assert not list(deliveries)
+
+
+def test_with_the_hosts_clock_it_would_not_be_due(database: Database, tmp_path: Path) -> None:
+    """The twin: the same host, and its own clock."""
+    generated = generate(TOML.format(clock="host"), tmp_path)
+    generated.install(database, "jobs")
+    conn = database.connect(autocommit=True)
+    ahead = wrong(generated.module("jobs"), timedelta(hours=3))
+    ahead.enqueue(conn, ahead.New())
+    right = generated.module("jobs")
+    with right.claim(conn) as deliveries:
+        assert not list(deliveries)

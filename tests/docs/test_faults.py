@@ -1,0 +1,61 @@
+"""docs/faults.md: every entry once, and every test that it names exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "faults.md"
+
+COUNTS = {
+    "DD": 15,
+    "WC": 9,
+    "LR": 6,
+    "FO": 10,
+    "ST": 10,
+    "DL": 9,
+    "AD": 12,
+    "SP": 5,
+    "TZ": 8,
+    "DR": 4,
+    "SH": 5,
+    "DE": 4,
+    "GI": 11,
+}
+"""How many entries each kind has."""
+
+ROW = re.compile(r"\| ([A-Z]{2}-\d\d) \| (.+?) \| (.+) \| (.+) \|")
+
+
+def rows() -> list[tuple[str, str]]:
+    lines = [
+        line for line in PAGE.read_text("utf-8").splitlines() if re.match(r"\| [A-Z]{2}-", line)
+    ]
+    matches = [ROW.fullmatch(line) for line in lines]
+    assert all(matches), [line for line, match in zip(lines, matches, strict=True) if not match]
+    return [(match[1], match[4]) for match in matches if match]
+
+
+def test_every_entry_is_there_once() -> None:
+    entries = [entry for entry, _ in rows()]
+    assert len(entries) == len(set(entries))
+    counts = {kind: sum(entry.startswith(kind) for entry in entries) for kind in COUNTS}
+    assert counts == COUNTS
+
+
+def test_every_test_named_exists() -> None:
+    for entry, here in rows():
+        named = re.findall(r"\]\(\.\./(tests/[^)]+)\) `(test_\w+)`", here)
+        assert named or re.match(r"(Cannot|Open)", here), (
+            f"{entry} names no test and gives no reason"
+        )
+        for path, test in named:
+            text = (ROOT / path).read_text("utf-8")
+            assert re.search(rf"^(async )?def {test}\(", text, re.MULTILINE), f"{path}::{test}"
+
+
+def test_every_report_is_a_link() -> None:
+    for line in PAGE.read_text("utf-8").splitlines():
+        if match := ROW.fullmatch(line):
+            assert re.search(r"\]\(https://[^)]+\)", match[3]), match[1]

@@ -1,0 +1,196 @@
+"""docs/runtime.md runs as it is printed: on SQLite, and on the real server where it says PostgreSQL."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sqlclaimgen import runtime
+from sqlclaimgen.runtime.worker.events import EventKind
+from sqlclaimgen.runtime.worker.faces import AsyncWorker, Worker
+from tests.servers import PostgresDatabase
+from tests.support.generated import Generated, generate
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "runtime.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.M | re.S)
+PROGRAMS = {
+    text.partition("\n")[0].removeprefix("# "): text for kind, text in BLOCKS if kind == "python"
+}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Generated:
+    """The page's table, generated, and its programs beside it."""
+    [description] = [text for kind, text in BLOCKS if kind == "toml"]
+    generated = generate(description, tmp_path)
+    for name, text in PROGRAMS.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    return generated
+
+
+@pytest.fixture
+def app(made: Generated) -> Iterator[sqlite3.Connection]:
+    """The SQLite file that the programs open, with three mails."""
+    connection = sqlite3.connect(made.folder / "app.db", isolation_level=None, timeout=30)
+    connection.executescript((made.folder / "sql/sqlite/mails.ddl.sql").read_text("utf-8"))
+    connection.execute("CREATE TABLE sent (recipient TEXT)")
+    mails = made.module("mails")
+    for name in ("a@example.org", "b@example.org", "nobody"):
+        mails.enqueue(connection, mails.New(recipient=name, payload={}))
+    yield connection
+    connection.close()
+
+
+def _environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def _run(made: Generated, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=made.folder,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@contextmanager
+def _service(made: Generated, name: str, more: Mapping[str, str]) -> Iterator[Any]:
+    """A program that runs until it is told to stop, and then ends in order."""
+    with subprocess.Popen(
+        [sys.executable, name],
+        cwd=made.folder,
+        env=_environment(**more),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=60)
+            assert process.returncode == 0, errors
+        finally:
+            process.kill()
+
+
+def _rows(connection: sqlite3.Connection, table: str) -> int:
+    return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+
+
+def test_every_program_is_run_here() -> None:
+    assert set(PROGRAMS) == {
+        "threads.py",
+        "threads_postgres.py",
+        "loop_postgres.py",
+        "nightly.py",
+        "transactional.py",
+        "events.py",
+        "test_mails.py",
+    }
+
+
+def test_threads(made: Generated, app: sqlite3.Connection) -> None:
+    with _service(made, "threads.py", {}) as process:
+        lines = {process.stdout.readline() for _ in range(2)}
+    assert lines == {"sent to a@example.org\n", "sent to b@example.org\n"}
+    assert (_rows(app, "mails"), _rows(app, "mails_dead")) == (0, 1)
+
+
+@pytest.mark.parametrize("program", ["threads_postgres.py", "loop_postgres.py"])
+def test_on_postgres(made: Generated, postgres_database: PostgresDatabase, program: str) -> None:
+    database = postgres_database
+    made.install(database, "mails")
+    mails = made.module("mails")
+    connection = database.connect(autocommit=True)
+    with _service(made, program, {"DATABASE_URL": database.dsn}) as process:
+        for name in ("a@example.org", "b@example.org"):
+            mails.enqueue(connection, mails.New(recipient=name, payload={}))
+            assert process.stdout.readline() == f"sent to {name}\n"
+    assert database.value("SELECT COUNT(*) FROM mails") == 0
+    connection.close()
+    database.wait_until_idle()
+
+
+def test_cron(made: Generated, app: sqlite3.Connection) -> None:
+    assert sorted(_run(made, "nightly.py").splitlines()) == [
+        "sent to a@example.org",
+        "sent to b@example.org",
+        "sent to nobody",
+    ]
+    assert _rows(app, "mails") == 0
+    assert _run(made, "nightly.py") == ""
+
+
+def test_transactional(made: Generated, app: sqlite3.Connection) -> None:
+    _run(made, "transactional.py")
+    sent = app.execute("SELECT recipient FROM sent ORDER BY 1").fetchall()
+    assert sent == [("a@example.org",), ("b@example.org",)]
+    assert (_rows(app, "mails"), _rows(app, "mails_dead")) == (0, 1)
+
+
+def test_events(made: Generated, app: sqlite3.Connection) -> None:
+    assert _run(made, "events.py") == "Counter({'Ack': 3})\n"
+
+
+def test_the_help_for_tests(made: Generated) -> None:
+    assert "1 passed" in _run(made, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mails.py")
+
+
+def test_the_programs_are_typed(made: Generated) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *PROGRAMS],
+        cwd=made.folder,
+        env=_environment(MYPYPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_setting_is_in_the_table() -> None:
+    section = TEXT.partition("## Settings")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^\| `(\w+)`", section, re.M))
+    for face in (Worker, AsyncWorker):
+        given = set(inspect.signature(face.__init__).parameters) - {"self", "queue", "handler"}
+        assert listed == given
+    threads = inspect.signature(Worker.__init__).parameters
+    for name, unless in re.findall(r"^\| `(\w+)` \| `?\"?([\w.]+)\"?`? \|", section, re.M):
+        default = threads[name].default
+        if unless in ("required", "none"):
+            continue
+        assert str(default) == unless or float(default) == float(unless), name
+
+
+def test_every_event_and_every_error_is_told() -> None:
+    events = TEXT.partition("## Events")[2]
+    assert {kind.value for kind in EventKind} <= set(re.findall(r"`(\w+)`", events))
+    errors = TEXT.partition("## Errors")[2].partition("\n## ")[0]
+    told = set(re.findall(r"`(\w+)`", errors))
+    raised = {
+        name
+        for name in dir(runtime)
+        if isinstance(found := getattr(runtime, name), type)
+        and issubclass(found, runtime.ClaimError)
+        and found is not runtime.ClaimError
+    }
+    assert raised <= told

@@ -1,0 +1,55 @@
+"""MariaDB reads a small table through for `DELETE .. WHERE id IN (..)`: it would wait for, and deadlock
+with, claims that hold other rows of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sqlclaimgen.runtime import StatementFailed
+from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.protocols.scope import group
+from sqlclaimgen.runtime.steps import Commit
+from tests.care.cases import DEAD_TABLE
+from tests.conformance.harness import Stand, on_cases
+from tests.conformance.stepping import Stepper
+from tests.support.generated import Edit
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+ON_PYMYSQL = DEAD_TABLE.with_(name="pymysql", dialects=("mysql", "mariadb"))
+
+
+def _beside_a_rival(stand: Stand, module: Any) -> tuple[int, int]:
+    """A claim that meets four exhausted rows while a rival holds two others. Returns what it took and
+    how many rows are dead."""
+    row = {"queue": "a", "payload": 1, "due": LONG_AGO}
+    stand.fill(
+        [{**row, "attempt": 1, "urgency": 0}] * 2 + [{**row, "attempt": 9, "urgency": 1}] * 4
+    )
+    rival, connection = stand.connect(), stand.connect()
+    stepper = Stepper(rival, stand.module.QUEUE, lambda bound: lease.claim(bound, group("a"), 2))
+    stepper.stop_before(Commit)
+    connection.cursor().execute("SET innodb_lock_wait_timeout = 1")
+    connection.commit()
+    try:
+        with stand.claim(connection, 4, module=module) as deliveries:
+            return len(deliveries), len(stand.rows(dead=True))
+    finally:
+        assert len(stepper.finish().deliveries) == 2
+
+
+@on_cases(ON_PYMYSQL)
+def test_exhausted_rows_of_a_small_table_are_moved_beside_a_rival(stand: Stand) -> None:
+    assert _beside_a_rival(stand, stand.module) == (0, 4)
+
+
+@on_cases(ON_PYMYSQL.with_(dialects=("mariadb",)))
+def test_a_delete_by_a_list_of_ids_is_found_out(stand: Stand) -> None:
+    def plain(sql: str) -> str:
+        return "DELETE FROM `jobs` WHERE `id` IN (:ids)"
+
+    edit: Edit = plain
+    with pytest.raises(StatementFailed, match="exhaust_remove"):
+        _beside_a_rival(stand, stand.twin(exhaust_remove=edit))

@@ -1,0 +1,178 @@
+"""How a worker ends: it drains, it has a time limit, and nothing dead can hold it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sqlclaimgen.runtime import AsyncWorker, EventKind, Unfinished, Worker
+from tests.conformance.harness import Stand, on_cases
+from tests.worker.support.cases import JOBS, SHORT
+from tests.worker.support.process import order_for, processes
+from tests.worker.support.running import QUICK, Log, OnThread, worker_of
+
+FACES = ["blocking", "asyncio"]
+SQLITE = JOBS.with_(dialects=["sqlite"])
+
+
+@on_cases(SQLITE)
+def test_the_second_stop_ends_at_once(stand: Stand) -> None:
+    (id,) = stand.enqueue([{"payload": 1}])
+    log, release = Log(), threading.Event()
+    worker = worker_of("blocking", stand, lambda d: void(release.wait(30)), on_event=log)
+    running = OnThread(worker)
+    log.wait_for(EventKind.STARTED)
+    running.stop()
+    assert running.running
+    running.stop()
+    with pytest.raises(Unfinished):
+        running.join(10)
+    row = stand.row(id)
+    assert row is not None and row["locked_until"] is not None, "its lease gives it back"
+    release.set()
+
+
+@on_cases(SQLITE)
+def test_a_cancelled_run_drains_and_a_second_cancellation_ends_it(stand: Stand) -> None:
+    stand.enqueue([{"payload": 1}, {"payload": 2}])
+    log = Log()
+    ended: list[str] = []
+
+    async def handle(delivery: Any) -> None:
+        try:
+            await asyncio.sleep(0.2 if delivery.row.payload == 1 else 60)
+            ended.append("done")
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    async def main() -> None:
+        worker = AsyncWorker(
+            stand.module.QUEUE, handle, connect=stand.connect, on_event=log, **QUICK
+        )
+        task = asyncio.create_task(worker.run())
+        await asyncio.to_thread(log.wait_for, EventKind.STARTED, 2)
+        task.cancel()
+        await asyncio.to_thread(log.wait_for, EventKind.SETTLED)
+        assert not task.done()
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+
+    asyncio.run(main())
+    assert sorted(ended) == ["cancelled", "done"]
+    assert stand.count == 1
+
+
+@on_cases(SQLITE)
+def test_what_waits_for_its_turn_is_given_back_at_once(stand: Stand) -> None:
+    first, *others = stand.enqueue([{"customer": "acme"} for _ in range(4)])
+    log = Log()
+    worker: list[Any] = []
+
+    def handle(delivery: Any) -> None:
+        worker[0].stop()
+        log.wait_for(EventKind.GIVEN_BACK, 3)  # while this handler still runs
+
+    worker.append(worker_of("blocking", stand, handle, on_event=log))
+    worker[0].run()
+    assert log.deliveries == [(first, 1)]
+    assert sorted(log.ids(EventKind.GIVEN_BACK)) == others
+    assert [(row["attempt"], row["locked_until"]) for row in stand.rows()] == [(1, None)] * 3
+
+
+@on_cases(SQLITE)
+def test_a_worker_stopped_before_it_ran(stand: Stand) -> None:
+    stand.enqueue([{"payload": 1}])
+    worker = worker_of("blocking", stand, lambda d: None)
+    worker.stop()
+    worker.run()
+    assert stand.count == 1
+
+
+# -- signals -----------------------------------------------------------------------------------------
+
+
+@on_cases(SHORT.with_(dialects=["sqlite"]))
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_drains(stand: Stand, tmp_path: Path, number: signal.Signals) -> None:
+    stand.enqueue([{"payload": n} for n in range(3)])
+    order = order_for(stand, "slow", concurrency=1)
+    with processes(tmp_path) as start:
+        process = start(order)
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("began")
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, out
+    assert out.count("ended") == 1 and "began" not in out
+    assert [(row["attempt"], row["locked_until"]) for row in stand.rows()] == [(1, None)] * 2
+
+
+@on_cases(JOBS.with_(dialects=["sqlite"]))
+def test_a_second_signal_ends_at_once(stand: Stand, tmp_path: Path) -> None:
+    stand.enqueue([{"payload": 1}])
+    with processes(tmp_path) as start:
+        process = start(order_for(stand, "deaf"))
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)  # two signals in a row may become one
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 3, out
+
+
+@on_cases(JOBS.with_(dialects=["sqlite"]))
+def test_the_time_limit_of_a_signalled_drain(stand: Stand, tmp_path: Path) -> None:
+    (id,) = stand.enqueue([{"payload": 1}])
+    with processes(tmp_path) as start:
+        process = start(order_for(stand, "deaf", drain_timeout=0.5))
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 3, out
+    row = stand.row(id)
+    assert row is not None and row["locked_until"] is None, "due again at once"
+
+
+@on_cases(SQLITE)
+def test_signals_are_put_back(stand: Stand) -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    during: list[Any] = []
+    stand.enqueue([{"payload": 1}])
+    worker: Worker[Any, Any] = worker_of(
+        "blocking",
+        stand,
+        lambda d: during.append(signal.getsignal(signal.SIGTERM)),
+        signals=True,
+    )
+    worker.run("empty")
+    assert during[0] != before[0]
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+@on_cases(SQLITE)
+def test_a_keyboard_interrupt_where_the_worker_handles_no_signals(stand: Stand) -> None:
+    stand.enqueue([{"payload": 1}])
+
+    def handle(delivery: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    worker = worker_of("blocking", stand, handle)
+    with pytest.raises(KeyboardInterrupt):
+        worker.run()
+    assert stand.count == 0
+
+
+# -- fork --------------------------------------------------------------------------------------------

@@ -1,0 +1,216 @@
+"""Handlers with a connection: what they write commits with the ack, or not at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from sqlclaimgen.runtime import AsyncWorker, EventKind
+from sqlclaimgen.runtime.worker import lease_engine
+from sqlclaimgen.runtime.worker.guarding import CommitRefused
+from tests.conformance.harness import Stand, on_cases
+from tests.worker.lease.test_lost_sessions import Eager
+from tests.worker.support.cases import JOBS, SHORT
+from tests.worker.support.injecting import Injector, Strike, injected
+from tests.worker.support.running import QUICK, Log, OnThread, leasing, worker_of, working
+
+HISTORY = "CREATE TABLE history (job BIGINT NOT NULL, attempt INT NOT NULL)"
+
+
+def write(connection: Any, delivery: Any) -> None:
+    connection.cursor().execute(
+        f"INSERT INTO history (job, attempt) VALUES ({delivery.id}, {delivery.attempt})"
+    )
+
+
+def history(stand: Stand) -> list[tuple[int, int]]:
+    return [(row[0], row[1]) for row in stand.database.execute("SELECT job, attempt FROM history")]
+
+
+def run(stand: Stand, handle: Any, **options: Any) -> Log:
+    log = Log()
+    worker = worker_of("blocking", stand, handle, on_event=log, transactional=True, **options)
+    OnThread(worker, until="empty").join(60)
+    return log
+
+
+@on_cases(JOBS)
+def test_writes_commit_with_an_ack_alone(stand: Stand) -> None:
+    stand.database.execute(HISTORY)
+    names = ("ack", "discard", "retry", "later", "dead", "raises", "swallows")
+    ids = dict(zip(names, stand.enqueue([{"payload": name} for name in names]), strict=True))
+    module = stand.module
+
+    def handle(delivery: Any, connection: Any) -> Any:
+        write(connection, delivery)
+        if delivery.attempt > 1:
+            return None
+        match delivery.row.payload:
+            case "ack":
+                return None
+            case "discard":
+                return module.Discard()
+            case "retry":
+                return module.Retry()
+            case "later":
+                return module.RetryAfter(timedelta(hours=1))
+            case "dead":
+                return module.DeadLetter()
+            case "swallows":
+                try:
+                    connection.cursor().execute("SELECT no_such_column FROM history")
+                except Exception:
+                    return None
+            case _:
+                raise ValueError("no")
+
+    log = run(stand, handle, retry=lambda attempt, error: 3600)
+    written = set(history(stand))
+    kept = {(ids["ack"], 1), (ids["discard"], 1), (ids["retry"], 2)}
+    # PostgreSQL aborts a transaction with its first error: the ack of a handler that went on fails
+    swallowed = {(ids["swallows"], 1)} if stand.dialect != "postgres" else set()
+    assert written == kept | swallowed
+    assert len(history(stand)) == len(written)
+    left = {row["id"] for row in stand.rows()}
+    assert left == {ids["later"], ids["raises"]} | ({ids["swallows"]} - {id for id, _ in swallowed})
+    assert len(stand.rows(dead=True)) == 1
+    assert {e.id for e in log.of(EventKind.FAILED)} >= {ids["raises"]}
+
+
+@on_cases(JOBS)
+def test_the_connection_refuses_to_commit(stand: Stand) -> None:
+    stand.database.execute(HISTORY)
+    (id,) = stand.enqueue([{"payload": 1}])
+
+    def handle(delivery: Any, connection: Any) -> None:
+        if delivery.attempt == 1:
+            write(connection, delivery)
+            connection.commit()
+
+    log = run(stand, handle, retry=lambda attempt, error: 0)
+    (failed,) = log.of(EventKind.FAILED)
+    if stand.dialect != "sqlite":
+        assert isinstance(failed.error, CommitRefused)
+    assert history(stand) == [] and stand.count == 0
+    assert log.deliveries == [(id, 1), (id, 2)]
+
+
+@on_cases(JOBS)
+def test_a_commit_in_sql_is_found_out(stand: Stand) -> None:
+    (id,) = stand.enqueue([{"payload": 1}])
+
+    def handle(delivery: Any, connection: Any) -> None:
+        if delivery.attempt == 1:
+            connection.cursor().execute("COMMIT")
+
+    log = run(stand, handle, retry=lambda attempt, error: 0)
+    assert [event.id for event in log.of(EventKind.FAILED)] == [id]
+    assert stand.count == 0 and len(log.deliveries) == 2
+
+
+@on_cases(SHORT)
+def test_a_lost_lease_rolls_everything_back(stand: Stand) -> None:
+    stand.database.execute(HISTORY)
+    (id,) = stand.enqueue([{"payload": 1}])
+    rival = stand.connect()
+    log = Log()
+    rivals: list[Any] = []
+
+    def handle(delivery: Any, connection: Any) -> None:
+        with stand.claim(rival, module=stand.later(3600)) as taken:
+            rivals.extend(taken)
+            for one in rivals:
+                one.retry_after(rival, timedelta(hours=2))
+        rival.commit()
+        write(connection, delivery)
+
+    worker = worker_of("blocking", stand, handle, on_event=log, transactional=True)
+    with working(worker):
+        log.wait_for(EventKind.LOST)
+    assert history(stand) == []
+    row = stand.row(id)
+    assert row is not None and row["attempt"] == 3
+    assert not log.of(EventKind.SETTLED)
+
+
+@on_cases(JOBS)
+def test_a_session_killed_at_every_step_keeps_effect_and_ack_together(stand: Stand) -> None:
+    stand.database.execute(HISTORY)
+
+    def handle(delivery: Any, connection: Any) -> None:
+        write(connection, delivery)
+
+    def once(strike: Strike | None) -> Injector:
+        log = Log()
+        ids = stand.enqueue([{"payload": n} for n in range(2)])
+        concurrency = 1 if stand.dialect == "sqlite" else 2
+        worker = worker_of(
+            "blocking", stand, handle, on_event=log, transactional=True, concurrency=concurrency
+        )
+        with mock.patch.object(lease_engine, "Extender", Eager):
+            with injected(Injector(stand.database, strike)) as injector:
+                OnThread(worker, until="empty").join(60)
+        where = f"{strike}: {history(stand)} {log.events}"
+        assert stand.count == 0, where
+        effects = Counter(job for job, _ in history(stand))
+        assert effects == Counter(ids), where
+        assert not log.of(EventKind.LOST), where
+        stand.database.execute("DELETE FROM history")
+        return injector
+
+    for strike in once(None).strikes():
+        if strike.number < 4:
+            once(strike)
+
+
+@on_cases(JOBS.with_(dialects=["postgres"]))
+def test_an_async_handler_over_an_async_connection(stand: Stand) -> None:
+    stand.database.execute(HISTORY)
+    ids = stand.enqueue([{"payload": n} for n in range(10)])
+    log = Log()
+
+    async def handle(delivery: Any, connection: Any) -> None:
+        await connection.execute(
+            "INSERT INTO history (job, attempt) VALUES (%s, %s)", [delivery.id, delivery.attempt]
+        )
+        if delivery.attempt == 1 and delivery.id == ids[3]:
+            await connection.commit()
+
+    worker = AsyncWorker(
+        stand.module.QUEUE,
+        handle,
+        connect=stand.database.connect_async,  # type: ignore[attr-defined]
+        concurrency=4,
+        transactional=True,
+        retry=lambda attempt, error: 0,
+        on_event=log,
+        **QUICK,
+    )
+    OnThread(worker, until="empty").join(60)
+    assert sorted(job for job, _ in history(stand)) == ids
+    (failed,) = log.of(EventKind.FAILED)
+    assert isinstance(failed.error, CommitRefused)
+
+
+@on_cases(SHORT)
+def test_a_long_transactional_handler_keeps_its_lease(stand: Stand) -> None:
+    if stand.dialect == "sqlite":
+        pytest.skip(
+            "its transaction holds the one writer's lock: nobody can extend, nobody can claim"
+        )
+    stand.database.execute(HISTORY)
+    module = leasing(stand.generated.module("jobs"), 1)
+    stand.enqueue([{"payload": 1}])
+    log = Log()
+
+    def handle(delivery: Any, connection: Any) -> None:
+        write(connection, delivery)
+        log.wait_for(EventKind.EXTENDED, 4)
+
+    worker = worker_of("blocking", stand, handle, module=module, on_event=log, transactional=True)
+    OnThread(worker, until="empty").join(60)
+    assert len(history(stand)) == 1 and len(log.deliveries) == 1
