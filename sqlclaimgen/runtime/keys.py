@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections.abc import Hashable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 
@@ -96,7 +97,7 @@ def space_of(file: str, connection: object) -> Hashable:
     if not file:
         return id(connection)
     try:
-        found = os.stat(file)
+        found = Path(file).stat()
     except OSError:
         return file
     return found.st_dev, found.st_ino

@@ -70,7 +70,7 @@ class Clock:
         and so does what is given their QUEUE there."""
         before = [(module, module.QUEUE) for module in modules]
         for module, queue in before:
-            module.QUEUE = dataclasses.replace(queue, clock=self)
+            module.QUEUE = dataclasses.replace(queue, clock=self, database_clock=False)
         try:
             yield self
         finally:

@@ -21,7 +21,7 @@ _FIXED = {
     "transaction": "integer, the last column of the claim's answer",
     "lock": "integer, what the claim locked: the third column of its answer",
     "lock_name": "text, what the claim locked: the third column of its answer",
-    "key": "text, the key that the claim found",
+    "key_text": "text, the key that the claim found",
     "session": "integer, the session that holds the lock: the last column of the claim's answer",
     "locks": "list of integers, the locks that are left out",
     "keys": "text, a JSON list of the keys that are left out",

@@ -68,7 +68,7 @@ def _run(made: Generated, *command: str) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 @contextmanager
@@ -79,16 +79,24 @@ def _service(made: Generated, name: str, more: Mapping[str, str]) -> Iterator[An
         cwd=made.folder,
         env=_environment(**more),
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     ) as process:
         try:
             yield process
             process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=60)
-            assert process.returncode == 0, errors
+            rest, _ = process.communicate(timeout=60)
+            assert process.returncode == 0, rest
         finally:
             process.kill()
+
+
+def _sent(process: Any) -> str:
+    """The next mail that a service says it sent."""
+    for line in process.stdout:
+        if found := re.search("sent to (.+)", line):
+            return found[1]
+    raise AssertionError("it has ended")
 
 
 def _rows(connection: sqlite3.Connection, table: str) -> int:
@@ -109,8 +117,7 @@ def test_every_program_is_run_here() -> None:
 
 def test_threads(made: Generated, app: sqlite3.Connection) -> None:
     with _service(made, "threads.py", {}) as process:
-        lines = {process.stdout.readline() for _ in range(2)}
-    assert lines == {"sent to a@example.org\n", "sent to b@example.org\n"}
+        assert {_sent(process), _sent(process)} == {"a@example.org", "b@example.org"}
     assert (_rows(app, "mails"), _rows(app, "mails_dead")) == (0, 1)
 
 
@@ -123,20 +130,17 @@ def test_on_postgres(made: Generated, postgres_database: PostgresDatabase, progr
     with _service(made, program, {"DATABASE_URL": database.dsn}) as process:
         for name in ("a@example.org", "b@example.org"):
             mails.enqueue(connection, mails.New(recipient=name, payload={}))
-            assert process.stdout.readline() == f"sent to {name}\n"
+            assert _sent(process) == name
     assert database.value("SELECT COUNT(*) FROM mails") == 0
     connection.close()
     database.wait_until_idle()
 
 
 def test_cron(made: Generated, app: sqlite3.Connection) -> None:
-    assert sorted(_run(made, "nightly.py").splitlines()) == [
-        "sent to a@example.org",
-        "sent to b@example.org",
-        "sent to nobody",
-    ]
+    said = _run(made, "nightly.py")
+    assert sorted(re.findall("sent to (.+)", said)) == ["a@example.org", "b@example.org", "nobody"]
     assert _rows(app, "mails") == 0
-    assert _run(made, "nightly.py") == ""
+    assert "sent to" not in _run(made, "nightly.py")
 
 
 def test_transactional(made: Generated, app: sqlite3.Connection) -> None:
@@ -147,7 +151,7 @@ def test_transactional(made: Generated, app: sqlite3.Connection) -> None:
 
 
 def test_events(made: Generated, app: sqlite3.Connection) -> None:
-    assert _run(made, "events.py") == "Counter({'Ack': 3})\n"
+    assert "Counter({'Ack': 3})\n" in _run(made, "events.py")
 
 
 def test_the_help_for_tests(made: Generated) -> None:

@@ -153,9 +153,9 @@ def test_dd_06_a_row_whose_lease_ended_before_it_started_is_given_back(stand: St
 
     worker = worker_of("blocking", stand, handle, module=module, on_event=log)
     OnThread(worker, until="empty").join(60)
-    assert second in log.ids(EventKind.GIVEN_BACK) or log.deliveries == [(first, 1), (second, 1)]
-    assert log.deliveries == [(first, 1), (second, 1)], "its attempt was given back with it"
-    assert stand.count == 0
+    assert [id for id, _ in log.deliveries] == [first, second] and stand.count == 0
+    # given back with its attempt, unless the worker's own claim had taken it by then
+    assert log.deliveries[1] == (second, 1) or log.ids(EventKind.LOST) == [second]
 
 
 @on_cases(SHORT)
@@ -188,8 +188,9 @@ def test_dd_17_the_end_of_a_handler_at_the_end_of_its_lease(stand: Stand) -> Non
     from unittest import mock
 
     from sqlclaimgen.runtime.worker import lease_engine
+    from sqlclaimgen.runtime.worker.extending import Extender
 
-    class Asleep(lease_engine.Extender):
+    class Asleep(Extender):
         async def run(self) -> None:
             await threading_event_never()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,8 @@ def test_lr_07_an_error_at_any_statement_leaves_the_next_turn_working(
     stand.enqueue([{"payload": n} for n in range(3)])
     log = Log()
     injector = Injector(stand.database)
-    wrap, refused = injector.wrap, []
+    wrap = injector.wrap
+    refused: list[str] = []
 
     def watched(session: Any) -> Any:
         session = wrap(session)
@@ -56,8 +56,6 @@ def test_lr_07_an_error_at_any_statement_leaves_the_next_turn_working(
             name = getattr(step, "statement", type(step).__name__.lower())
             if name == statement and not refused:
                 refused.append(name)
-                broken = type(step)
-                del broken
                 from sqlclaimgen.runtime.steps import Run
 
                 return await execute(Run(name, "SELECT no_such_column FROM no_such_table", {}))
@@ -85,22 +83,20 @@ def test_lr_06_a_server_that_became_read_only(stand: Stand) -> None:
     # LR-06: after a failover only a new connection can lead elsewhere
     log = Log()
     name = stand.database.name
-    with injected(Injector(stand.database)) as injector:
-        with working(worker_of("blocking", stand, lambda d: None, on_event=log)):
-            log.wait_for(EventKind.WAITED, 2)
-            stand.database.execute(
-                f'ALTER DATABASE "{name}" SET default_transaction_read_only = on'
-            )
-            for session in stand.database.sessions():
-                stand.database.kill_session(session)
-            log.wait_for(EventKind.DISCONNECTED, 3)
-            tries = injector.steps.count("claim")
-            stand.database.disconnect()
-            reset = stand.database.connect(autocommit=True)
-            reset.execute("SET default_transaction_read_only = off")
-            reset.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only')
-            reset.execute("INSERT INTO jobs (payload) VALUES ('1')")
-            log.wait_for(EventKind.SETTLED)
+    worker = worker_of("blocking", stand, lambda d: None, on_event=log)
+    with injected(Injector(stand.database)) as injector, working(worker):
+        log.wait_for(EventKind.WAITED, 2)
+        stand.database.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+        for session in stand.database.sessions():
+            stand.database.kill_session(session)
+        log.wait_for(EventKind.DISCONNECTED, 3)
+        tries = injector.steps.count("claim")
+        stand.database.disconnect()
+        reset = stand.database.connect(autocommit=True)
+        reset.execute("SET default_transaction_read_only = off")
+        reset.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only')
+        reset.execute("INSERT INTO jobs (payload) VALUES ('1')")
+        log.wait_for(EventKind.SETTLED)
     assert tries < 50, "a tight loop"
     assert stand.count == 0
 
@@ -118,4 +114,3 @@ def test_wc_03_a_token_changed_behind_the_worker_is_one_loss(stand: Stand) -> No
     OnThread(worker, until="empty").join(60)
     assert log.ids(EventKind.LOST) == [first] and log.ids(EventKind.SETTLED) == [second]
     assert [row["id"] for row in stand.rows()] == [first]
-    time.sleep(0)

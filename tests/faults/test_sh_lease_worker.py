@@ -9,10 +9,12 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from sqlclaimgen.runtime import EventKind, Unfinished
+from sqlclaimgen.runtime.worker import lease_engine
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.support.cases import JOBS, SHORT
 from tests.worker.support.freezing import frozen
@@ -30,13 +32,13 @@ def void(value: object) -> None:
 @pytest.mark.parametrize("face", FACES)
 @on_cases(SHORT)
 def test_sh_01_extension_goes_on_while_the_worker_drains(stand: Stand, face: str) -> None:
-    # three leases long; a second worker is there all the time
+    # two leases long; a second worker is there all the time
     stand.enqueue([{"payload": n} for n in range(2)])
     module = leasing(stand.generated.module("jobs"), 1)
     log, other_log = Log(), Log()
 
     def handle(delivery: Any) -> None:
-        log.wait_for(EventKind.EXTENDED, 6)
+        log.wait_for(EventKind.EXTENDED, 4)
 
     worker = worker_of(face, stand, handle, module=module, on_event=log, concurrency=2)
     running = OnThread(worker)
@@ -88,7 +90,7 @@ def test_sh_04_a_server_that_stands_still_holds_no_shutdown(stand: Stand) -> Non
     )
     running = OnThread(worker)
     log.wait_for(EventKind.STARTED)
-    with frozen(stand.database.server.pid):
+    with mock.patch.object(lease_engine, "GRACE", 1.0), frozen(server_pid(stand)):
         hanging.set()  # its settlement meets a server that does not answer
         time.sleep(0.2)  # so does the next claim
         running.stop()
@@ -112,7 +114,7 @@ def test_sh_04_work_goes_on_after_a_server_stood_still(stand: Stand) -> None:
     worker = worker_of("blocking", stand, handle, on_event=log, statement_timeout=1.0)
     running = OnThread(worker)
     began.wait(20)
-    with frozen(stand.database.server.pid):
+    with frozen(server_pid(stand)):
         on.set()
         log.wait_for(EventKind.DISCONNECTED, 2)
     log.wait_for(EventKind.SETTLED)
@@ -182,15 +184,14 @@ def test_sh_05_a_child_of_a_handler_dies_of_its_own_signals(stand: Stand) -> Non
 @on_cases(JOBS)
 def test_sh_06_a_row_that_kills_its_worker_is_given_up(stand: Stand, tmp_path: Path) -> None:
     # three lives, each counted by the claim; the fourth claim moves the row and goes on
-    module = stand.generated.module("jobs")
     killer, innocent = stand.enqueue([{"payload": "kill"}, {"payload": "work"}])
     stand.database.execute(f"UPDATE jobs SET attempt = 3 WHERE id = {killer}")  # of five
     began: list[str] = []
     with processes(tmp_path) as start:
-        for life in range(4):
+        for _ in range(4):
             process = start(order_for(stand, "suicidal", until="empty", concurrency=1))
             out, _ = process.communicate(timeout=60)
-            began += out.splitlines()
+            began += [line for line in out.splitlines() if line.startswith("began")]
             if process.returncode == 0:
                 break
             assert process.returncode == -signal.SIGKILL, out
@@ -199,7 +200,11 @@ def test_sh_06_a_row_that_kills_its_worker_is_given_up(stand: Stand, tmp_path: P
     (dead,) = stand.rows(dead=True)
     assert (dead["id"], dead["reason"]) == (killer, "exhausted")
     assert stand.count == 0
-    del module
+
+
+def server_pid(stand: Stand) -> int:
+    server: Any = stand.database.server
+    return int(server.pid)
 
 
 def expire(stand: Stand) -> None:

@@ -16,16 +16,16 @@ from tests.worker.support.running import Log, worker_of, working
 def test_sp_06_an_idle_worker_holds_no_transaction(stand: Stand) -> None:
     # SP-06: a poll must not leave its session idle in transaction
     log = Log()
-    with injected(Injector(stand.database)) as injector:
-        with working(worker_of("blocking", stand, lambda d: None, on_event=log, poll_interval=0.3)):
-            for number in (1, 2, 3):
-                log.wait_for(EventKind.WAITED, number)
-                time.sleep(0.1)  # into the next wait
-                states = stand.database.execute(
-                    "SELECT state, xact_start FROM pg_stat_activity WHERE datname = current_database()"
-                    " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
-                )
-                assert states == [("idle", None)]
+    worker = worker_of("blocking", stand, lambda d: None, on_event=log, poll_interval=0.3)
+    with injected(Injector(stand.database)) as injector, working(worker):
+        for number in (1, 2, 3):
+            log.wait_for(EventKind.WAITED, number)
+            time.sleep(0.1)  # into the next wait
+            states = stand.database.execute(
+                "SELECT state, xact_start FROM pg_stat_activity WHERE datname = current_database()"
+                " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            )
+            assert states == [("idle", None)]
     # SP-05: one claim in each poll, whatever the number of handlers
     waits = len(log.of(EventKind.WAITED))
     claims = injector.steps.count("claim")

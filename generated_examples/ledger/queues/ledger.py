@@ -603,7 +603,7 @@ FROM (
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
         ORDER BY y.`entry` LIMIT 1
 ) AS head
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = head.candidate_id
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
@@ -629,7 +629,7 @@ FROM (
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE)
 ) AS head
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = head.candidate_id
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 FOR UPDATE OF t SKIP LOCKED\
@@ -653,7 +653,7 @@ DELETE t FROM (
     WHERE `entry` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`\
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "extend": """\
 SELECT `entry` FROM `ledger` FORCE INDEX (PRIMARY)
@@ -742,7 +742,7 @@ DELETE t FROM (
     WHERE `entry` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger_rejected` AS t ON t.`entry` = c.`entry`\
+STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -752,7 +752,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`\
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN `book_after` <= :now
@@ -856,7 +856,7 @@ FROM (
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
         ORDER BY y.`entry` LIMIT 1
 ) AS head
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = head.candidate_id
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
@@ -882,7 +882,7 @@ FROM (
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE)
 ) AS head
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = head.candidate_id
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 FOR UPDATE SKIP LOCKED\
@@ -906,7 +906,7 @@ DELETE t FROM (
     WHERE `entry` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`\
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "extend": """\
 SELECT `entry` FROM `ledger` FORCE INDEX (PRIMARY)
@@ -996,7 +996,7 @@ DELETE t FROM (
     WHERE `entry` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger_rejected` AS t ON t.`entry` = c.`entry`\
+STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -1006,7 +1006,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`\
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN `book_after` <= :now

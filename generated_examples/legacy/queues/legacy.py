@@ -458,7 +458,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `Job Queue` AS t ON t.`Job No` = c.`Job No`\
+STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.`Job No`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
@@ -603,7 +603,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `Job Queue` AS t ON t.`Job No` = c.`Job No`\
+STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.`Job No`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,

@@ -305,7 +305,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.`id`\
+STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "stats_priorities": """\
 SELECT `urgency` FROM `mail_outbox`
@@ -389,7 +389,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.`id`\
+STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "stats_priorities": """\
 SELECT `urgency` FROM `mail_outbox`

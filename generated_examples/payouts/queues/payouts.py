@@ -483,7 +483,7 @@ DELETE t FROM (
     WHERE `id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `payouts_failed` AS t ON t.`id` = c.`id`\
+STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -493,7 +493,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `payouts` AS t ON t.`id` = c.`id`\
+STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
@@ -652,7 +652,7 @@ DELETE t FROM (
     WHERE `id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `payouts_failed` AS t ON t.`id` = c.`id`\
+STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -662,7 +662,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `payouts` AS t ON t.`id` = c.`id`\
+STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,

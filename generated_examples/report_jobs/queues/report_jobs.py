@@ -643,7 +643,7 @@ DELETE t FROM (
     WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`\
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "extend": """\
 SELECT `job_id` FROM `report_jobs` FORCE INDEX (PRIMARY)
@@ -738,7 +738,7 @@ DELETE t FROM (
     WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs_dead` AS t ON t.`job_id` = c.`job_id`\
+STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -748,7 +748,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`\
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "stats_priorities": """\
 SELECT `urgency` FROM `report_jobs`
@@ -949,7 +949,7 @@ DELETE t FROM (
     WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`\
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "extend": """\
 SELECT `job_id` FROM `report_jobs` FORCE INDEX (PRIMARY)
@@ -1045,7 +1045,7 @@ DELETE t FROM (
     WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs_dead` AS t ON t.`job_id` = c.`job_id`\
+STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "purge": """\
 DELETE t FROM (
@@ -1055,7 +1055,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`\
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "stats_priorities": """\
 SELECT `urgency` FROM `report_jobs`

@@ -27,7 +27,7 @@ class Candidate:
     def named(self) -> dict[str, Any]:
         """The parameters that name the row and its key."""
         name = self.lock.name
-        return {"id": self.id, "key": self.raw_key, "lock": name, "lock_name": name}
+        return {"id": self.id, "key_text": self.raw_key, "lock": name, "lock_name": name}
 
 
 def candidate(

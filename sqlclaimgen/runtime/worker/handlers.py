@@ -60,6 +60,10 @@ class Running:
         self._future = future
         self._cancel = cancel
 
+    async def ended(self) -> None:
+        """Wait until it has ended, however."""
+        await finished(self._future)
+
     async def result(self) -> Any:
         """What it returned, once it has ended. Raises what it raised; HandlerCancelled when it was
         cancelled, which is not to be mistaken for a cancellation of the worker."""

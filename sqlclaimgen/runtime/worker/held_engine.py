@@ -263,12 +263,13 @@ class HeldEngine:
                 self._require_open(work)
             else:
                 work.running = self._runner.start(delivery)
-                ended = asyncio.ensure_future(work.running.result())
+                # not a task of its result: a SystemExit in a task ends the loop
+                ended = asyncio.ensure_future(work.running.ended())
                 try:
                     await self._watched(work, ended)
-                    outcome = checked(self._queue.outcomes, await ended)
                 finally:
                     ended.cancel()
+                outcome = checked(self._queue.outcomes, await work.running.result())
         except asyncio.CancelledError:
             raise
         except BaseException as error:

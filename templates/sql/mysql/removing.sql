@@ -4,4 +4,4 @@ DELETE t FROM (
     WHERE {{ t.id }} IN ({{ ids }})
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN {{ emptied }} AS t ON t.{{ t.id }} = c.{{ t.id }}
+STRAIGHT_JOIN {{ emptied }} AS t FORCE INDEX (PRIMARY) ON t.{{ t.id }} = c.{{ t.id }}

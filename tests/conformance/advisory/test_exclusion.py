@@ -20,8 +20,9 @@ from tests.conformance.advisory.cases import (
     with_sessions,
 )
 from tests.conformance.advisory.test_taking import settled_between
-from tests.conformance.harness import Edit, Stand, on_cases, substituting
+from tests.conformance.harness import Stand, on_cases, substituting
 from tests.conformance.history import History, Violation
+from tests.support.generated import Edit
 
 
 class Watch:
@@ -153,7 +154,16 @@ def test_a_take_that_reads_nothing_again_is_found_out(stand: Stand) -> None:
     assert [delivery.id for delivery in taken.deliveries] == [1], "a finished row was handed out"
 
 
-@on_cases(on(FULL, "postgres", "mysql", "mariadb"))
+UNLIMITED = FULL.with_(
+    name="unlimited",
+    body=FULL.body.replace("max_attempts = 3", "").replace(
+        'dead_letter = { table = "jobs_dead" }', ""
+    ),
+)
+"""Attempts without a limit: a row that is taken again and again is not given up."""
+
+
+@on_cases(*with_sessions(UNLIMITED))
 def test_a_take_that_reads_nothing_again_runs_rows_twice(stand: Stand) -> None:
     n = 400
     stand.fill(rows(stand.case, n, 4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import uuid
@@ -247,11 +248,13 @@ def test_a_key_of_a_named_schema_is_the_schemas(database: Database, tmp_path: Pa
     stand = Stand(PLAIN.with_(body=body), database, tmp_path)
     stand.fill([{"account": "7"}])
     connection = stand.connect()
-    if database.dialect != "postgres":
-        # the connection may be in another database, or in none
-        connection.select_db("information_schema")
-    with stand.claim(connection) as claim:
-        (delivery,) = claim
-        assert delivery.lock.name == expected(stand, "accounts-7")
-        delivery.ack(connection)
+    with contextlib.ExitStack() as stack:
+        if database.dialect != "postgres":
+            # the connection may be in another database
+            connection.select_db(stack.enter_context(database.server.database()).name)
+        with stand.claim(connection) as claim:
+            (delivery,) = claim
+            assert delivery.lock.name == expected(stand, "accounts-7")
+            delivery.ack(connection)
+        connection.close()
     assert stand.count == 0

@@ -128,7 +128,7 @@ def test_an_attached_database_has_its_own_keys(stand: Stand, tmp_path: Path) -> 
     body = 'schema = "App"\n' + stand.case.body
     attached = Stand(
         stand.case.with_(body=body),
-        AttachedTo(stand.database, tmp_path / "app.db"),
+        attached_to(stand.database, tmp_path / "app.db"),
         tmp_path / "gen",
     )
     connections = [attached.connect(), attached.connect()]
@@ -137,6 +137,11 @@ def test_an_attached_database_has_its_own_keys(stand: Stand, tmp_path: Path) -> 
     connections[0].commit()
     with attached.claim(connections[0]) as first, attached.claim(connections[1]) as second:
         assert (len(first), len(second)) == (1, 0)
+
+
+def attached_to(database: Any, path: Path) -> Any:
+    """The same database with another file attached to each connection, as `app`."""
+    return AttachedTo(database, path)
 
 
 class AttachedTo:

@@ -165,7 +165,7 @@ def expected_lock(stand: Stand, delivery: Any) -> Any:
     return delivery.key
 
 
-SETTINGS = (
+SETTINGS: tuple[dict[str, str], ...] = (
     {},
     {"enable_indexscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off"},
     {"enable_sort": "off", "enable_incremental_sort": "off"},
@@ -190,7 +190,7 @@ def test_one_lock_under_every_plan(stand: Stand, settings: dict[str, str]) -> No
     connection = stand.connect(autocommit=True)
     for name, value in settings.items():
         connection.execute(f"SET {name} = {value}")
-    others = []
+    others: list[Any] = []
     for n in range(10):
         with stand.claim(connection) as claim:
             assert len(claim) == 1

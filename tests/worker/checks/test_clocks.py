@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sqlclaimgen.runtime.drivers.servers import SERVERS
 from sqlclaimgen.runtime.driving import drive, session_of
 from sqlclaimgen.runtime.errors import ClocksApart
 from sqlclaimgen.runtime.steps import Result, Run
@@ -16,7 +17,7 @@ from sqlclaimgen.runtime.worker.checks import clocks
 from sqlclaimgen.runtime.worker.events import Event, EventKind, Reporter
 from sqlclaimgen.runtime.worker.faces import Worker
 from tests.conformance.harness import Stand, on_cases
-from tests.worker.checks.looking import LEASE, ROW_LOCK, Looking, off
+from tests.worker.checks.looking import LEASE, ROW_LOCK, Looking, answer, off
 
 SERVED = LEASE.with_(dialects=("postgres", "mysql", "mariadb"))
 
@@ -48,6 +49,17 @@ def test_without_a_lease_it_is_never_more_than_a_warning(looking: Looking) -> No
     looking(queue=off(looking.stand, 3600))
     [warning] = looking.warnings
     assert "delays are off by as much" in str(warning)
+
+
+@dataclasses.dataclass
+class _OnTheDatabasesClock:
+    database_clock: bool = True
+
+
+def test_a_table_on_the_databases_clock_asks_for_no_agreement() -> None:
+    bound: Any = dataclasses.make_dataclass("Bound", ["queue"])(_OnTheDatabasesClock())
+    asked = clocks.compared(bound, SERVERS["postgres"], Reporter("jobs", None))
+    assert answer(asked, {}) is False
 
 
 @on_cases(LEASE.with_(dialects=("sqlite",)))
@@ -82,8 +94,10 @@ def test_the_quickest_round_trip_counts() -> None:
 
     class Bound:
         codec: Any = None
+        queue: Any = None
 
-        def now(self) -> datetime:
+    class Queue:
+        def clock(self) -> datetime:
             return now[0]
 
     class Codec:
@@ -91,7 +105,7 @@ def test_the_quickest_round_trip_counts() -> None:
             return value
 
     bound: Any = Bound()
-    bound.codec = Codec()
+    bound.codec, bound.queue = Codec(), Queue()
     measuring = clocks.measured(bound, "SELECT now")
     step = next(measuring)
     found: clocks.Difference | None = None

@@ -43,7 +43,13 @@ def test_no_group_starves_behind_a_busy_one(stand: Stand) -> None:
 
 @on_cases(GROUPED.with_(dialects=["sqlite"]))
 def test_a_worker_called_wrongly_says_so(stand: Stand) -> None:
-    for options in ({"groups": []}, {"groups": "pdf"}, {"concurrency": 0}, {"poll_interval": 0}):
+    wrong: list[dict[str, Any]] = [
+        {"groups": []},
+        {"groups": "pdf"},
+        {"concurrency": 0},
+        {"poll_interval": 0},
+    ]
+    for options in wrong:
         with pytest.raises(ValueError):
             worker_of("blocking", stand, lambda d: None, **options)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -98,6 +100,10 @@ def test_what_no_handler_should_do_is_a_failure_of_its_row_alone(stand: Stand) -
     assert all(row["note"] and row["locked_until"] is None for row in stand.rows())
 
 
+def answer(result: Any, attempt: int, error: BaseException) -> Any:
+    return result
+
+
 class Unprintable(Exception):
     """Nobody can say what happened."""
 
@@ -189,9 +195,7 @@ def test_a_policy_that_fails_itself(stand: Stand) -> None:
     queue = stand.module.QUEUE
     worker: Worker[Any, Any] = Worker(queue, lambda d: None, connect=stand.connect)
     for result in (10**12, -5, float("inf"), float("nan"), None, "soon", True, timedelta.max):
-        import dataclasses
-
-        settings = dataclasses.replace(worker.settings, retry=lambda attempt, error, r=result: r)
+        settings = dataclasses.replace(worker.settings, retry=partial(answer, result))
         outcome = outcome_of(queue, settings, 1, ValueError("no"))
         assert getattr(outcome, "delay", timedelta(0)) <= timedelta(days=30)
 

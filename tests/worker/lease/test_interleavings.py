@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +21,10 @@ SERVERS = ("postgres", "mysql", "mariadb")
 
 class Broken(AssertionError):
     """Something that must hold does not."""
+
+
+def settling(delivery: Any, outcome: Any, bound: Any) -> Any:
+    return lease.settle(delivery, outcome, joined=False)
 
 
 class Worker:
@@ -55,7 +60,7 @@ class Worker:
 
     def settling(self, outcome: Any) -> Script:
         for delivery in list(self.held):
-            step = self.step(lambda bound, d=delivery: lease.settle(d, outcome, joined=False))
+            step = self.step(partial(settling, delivery, outcome))
             yield step
             if delivery.settled:
                 self.settled.append(delivery)
@@ -118,9 +123,9 @@ class Pair:
                     raise Broken(f"lost and settled: {where}")
                 if row is None or delivery.settled or delivery.lost:
                     continue
-                if row["locked_until"] in (delivery.token, delivery.sent):
-                    if row["attempt"] == delivery.number + 1:
-                        holders[delivery.id].append(delivery)
+                token = row["locked_until"] in (delivery.token, delivery.sent)
+                if token and row["attempt"] == delivery.number + 1:
+                    holders[delivery.id].append(delivery)
         if any(len(found) > 1 for found in holders.values()):
             raise Broken(f"held twice: {where}")
         for worker in self.workers:

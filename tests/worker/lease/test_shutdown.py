@@ -99,6 +99,10 @@ def test_a_worker_stopped_before_it_ran(stand: Stand) -> None:
     assert stand.count == 1
 
 
+def void(value: object) -> None:
+    del value
+
+
 # -- signals -----------------------------------------------------------------------------------------
 
 
@@ -173,6 +177,3 @@ def test_a_keyboard_interrupt_where_the_worker_handles_no_signals(stand: Stand) 
     with pytest.raises(KeyboardInterrupt):
         worker.run()
     assert stand.count == 0
-
-
-# -- fork --------------------------------------------------------------------------------------------

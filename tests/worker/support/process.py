@@ -122,9 +122,9 @@ def record(delivery: Any, connection: Any) -> None:
 
 
 def slow(delivery: Any) -> None:
-    """Say that it has begun, and take six seconds."""
+    """Say that it has begun, and take three seconds."""
     print(f"began {delivery.id}", flush=True)
-    time.sleep(6)
+    time.sleep(3)
     print(f"ended {delivery.id}", flush=True)
 
 

@@ -115,7 +115,7 @@ FROM (
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
         ORDER BY y.`entry` LIMIT 1
 ) AS head
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = head.candidate_id
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
@@ -151,7 +151,7 @@ FROM (
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE)
 ) AS head
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = head.candidate_id
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 FOR UPDATE SKIP LOCKED;
@@ -197,7 +197,7 @@ DELETE t FROM (
     WHERE `entry` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`;
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`;
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
@@ -410,7 +410,7 @@ DELETE t FROM (
     WHERE `entry` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger_rejected` AS t ON t.`entry` = c.`entry`;
+STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`;
 
 -- name: purge
 -- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
@@ -428,7 +428,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `ledger` AS t ON t.`entry` = c.`entry`;
+STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`;
 
 -- name: stats_due
 -- Counts the rows of one group that are due, delayed or in work, and finds the oldest due time.

@@ -251,7 +251,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `Job Queue` AS t ON t.`Job No` = c.`Job No`;
+STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.`Job No`;
 
 -- name: stats_due
 -- Counts the due rows that hold no lease, and finds the oldest due time.

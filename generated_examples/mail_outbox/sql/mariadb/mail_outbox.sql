@@ -125,7 +125,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `mail_outbox` AS t ON t.`id` = c.`id`;
+STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
 
 -- name: stats_priorities
 -- Lists the priorities that unfinished rows have. The GROUP BY names the index's leading

@@ -271,7 +271,7 @@ DELETE t FROM (
     WHERE `id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `payouts_failed` AS t ON t.`id` = c.`id`;
+STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
 
 -- name: purge
 -- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
@@ -289,7 +289,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `payouts` AS t ON t.`id` = c.`id`;
+STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
 
 -- name: stats_due
 -- Counts the rows that are due or in work, and finds the oldest due time.

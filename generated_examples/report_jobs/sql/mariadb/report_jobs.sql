@@ -202,7 +202,7 @@ DELETE t FROM (
     WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`;
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`;
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
@@ -423,7 +423,7 @@ DELETE t FROM (
     WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs_dead` AS t ON t.`job_id` = c.`job_id`;
+STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`;
 
 -- name: purge
 -- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
@@ -441,7 +441,7 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN `report_jobs` AS t ON t.`job_id` = c.`job_id`;
+STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`;
 
 -- name: stats_priorities
 -- Lists the priorities of one group that unfinished rows have which no lease holds. The GROUP BY names the index's leading

@@ -37,9 +37,9 @@ def measured(bound: Bound, query: str, rounds: int = ROUNDS) -> Protocol[Differe
     """The difference by the quickest of a few round trips."""
     best: Difference | None = None
     for _ in range(rounds):
-        before = bound.now()
+        before = bound.queue.clock()
         result = yield Run("clock", query, {})
-        after = bound.now()
+        after = bound.queue.clock()
         there = bound.codec.from_time(result.rows[0][0])
         trip = after - before
         difference = there - (before + trip / 2)
@@ -54,10 +54,11 @@ def compared(
     bound: Bound, server: Server, report: Reporter, *, rounds: int = ROUNDS, quiet: bool = False
 ) -> Protocol[bool]:
     """Raise ClocksApart above a quarter of the lease; report a warning above a tenth, unless `quiet`.
-    Returns whether the clocks are that far apart. A table without a lease draws the warning only."""
-    if server.clock is None:
-        return False
+    Returns whether the clocks are that far apart. A table without a lease draws the warning only, one
+    on the database's clock neither."""
     queue = bound.queue
+    if server.clock is None or queue.database_clock:
+        return False
     lease = queue.lease or _UNLEASED
     difference = yield from measured(bound, server.clock, rounds)
     share = difference.least / lease.total_seconds()

@@ -7,5 +7,5 @@
 -- Runs: once per key that is won.
 SELECT {{ p.returned("t.") | trim }} FROM {{ t.table }} AS t
 WHERE t.{{ t.id }} = :id AND {{ p.due(scope, "t.") | trim }}
-    AND CAST({{ t.key("t.") }} AS BINARY) = :key
+    AND CAST({{ t.key("t.") }} AS BINARY) = :key_text
 FOR UPDATE;

@@ -14,5 +14,5 @@ DELETE t FROM (
     LIMIT :limit
     FOR UPDATE SKIP LOCKED
 ) AS c
-STRAIGHT_JOIN {{ t.table }} AS t ON t.{{ t.id }} = c.{{ t.id }};
+STRAIGHT_JOIN {{ t.table }} AS t FORCE INDEX (PRIMARY) ON t.{{ t.id }} = c.{{ t.id }};
 {% endif %}

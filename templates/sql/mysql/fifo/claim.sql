@@ -24,7 +24,7 @@ FROM (
         {{ f.head(":group", "y." ~ t.id ~ " AS candidate_id") | trim }}
 ) AS head
 {% endif %}
-STRAIGHT_JOIN {{ t.table }} AS t ON t.{{ t.id }} = head.candidate_id
+STRAIGHT_JOIN {{ t.table }} AS t{{ t.dialect.by_id }} ON t.{{ t.id }} = head.candidate_id
 WHERE {{ f.claimable("t.") | trim }}
 {% if t.locked_until and not many %}
     AND {{ i.idle(":group") }}

@@ -23,7 +23,7 @@ FROM (
 {% endif %}
     ORDER BY {{ p.order_within() if t.stepped else p.order() }} LIMIT :window
 ) AS c
-STRAIGHT_JOIN {{ t.table }} AS t FORCE INDEX (PRIMARY) ON t.{{ t.id }} = c.candidate_id
+STRAIGHT_JOIN {{ t.table }} AS t{{ t.dialect.by_id }} ON t.{{ t.id }} = c.candidate_id
 {% if condition != "TRUE" %}
 WHERE {{ p.due(scope, "t.", priority=pr) | trim }}
 {% endif %}

@@ -8,9 +8,9 @@
 {% if t.attempt %}
 UPDATE {{ t.table }} AS t
 SET {{ t.attempt }} = t.{{ t.attempt }} + 1
-WHERE t.{{ t.id }} = :id AND {{ p.due(scope, "t.") | trim }} AND {{ t.key("t.") }} = :key
+WHERE t.{{ t.id }} = :id AND {{ p.due(scope, "t.") | trim }} AND {{ t.key("t.") }} = :key_text
 RETURNING {{ p.returned("", " - 1") | trim }};
 {% else %}
 SELECT {{ p.returned("t.") | trim }} FROM {{ t.table }} AS t
-WHERE t.{{ t.id }} = :id AND {{ p.due(scope, "t.") | trim }} AND {{ t.key("t.") }} = :key;
+WHERE t.{{ t.id }} = :id AND {{ p.due(scope, "t.") | trim }} AND {{ t.key("t.") }} = :key_text;
 {% endif %}

@@ -1,0 +1,121 @@
+"""The claim of the advisory lock form: win a key, then take its row, read again under the key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from sqlclaimgen.runtime.deliveries import AdvisoryDelivery
+from sqlclaimgen.runtime.keys import KeyLock
+from sqlclaimgen.runtime.outcomes import DeadLetter
+from sqlclaimgen.runtime.protocols import exhausted, key_failures, keyed, outcomes, unlocking
+from sqlclaimgen.runtime.protocols.claimed import Claimed, claimed, decoded_id
+from sqlclaimgen.runtime.protocols.held import Memory
+from sqlclaimgen.runtime.protocols.keyed import Candidate
+from sqlclaimgen.runtime.protocols.scope import Scope
+from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.queue import Bound
+from sqlclaimgen.runtime.steps import Begin, Commit, Protocol, Rollback
+
+Held: TypeAlias = AdvisoryDelivery[Any, Any]
+
+MOST_PASSED = 100
+"""Rows that were settled between look and lock, before a claim leaves the rest to the next poll."""
+
+
+def claim(
+    bound: Bound, scope: Scope, limit: int = 1, *, held: Iterable[Held] = ()
+) -> Protocol[Taken]:
+    """Take one due row whose key nobody holds, count its attempt, and commit: one row, whatever the
+    limit. `held` are deliveries of this process whose keys need not be tried."""
+    now = bound.now()
+    locks = [delivery.lock.name for delivery in held if delivery.lock is not None]
+    won: list[KeyLock] = []
+    yield Begin()
+    try:
+        taken = yield from _claim(bound, scope, now, locks, won)
+        yield Commit()
+    except GeneratorExit:
+        raise
+    except BaseException:
+        yield Rollback()
+        for lock in won:
+            yield from unlocking.unlock(bound, lock)
+        raise
+    if not taken.deliveries:
+        for lock in won:
+            yield from unlocking.unlock(bound, lock)
+    return taken
+
+
+def claim_one(bound: Bound, scope: Scope, memory: Memory) -> Protocol[Taken]:
+    """Take one due row, for a worker."""
+    held: Any = memory.deliveries
+    return claim(bound, scope, held=held)
+
+
+def _claim(
+    bound: Bound, scope: Scope, now: datetime, locks: Sequence[Any], won: list[KeyLock]
+) -> Protocol[Taken]:
+    parameters: dict[str, Any] = {"now": bound.codec.time(now)}
+    if scope.group is not None and bound.queue.group is not None:
+        parameters["group"] = bound.codec.encode(bound.queue.group.kind, scope.group)
+    for _ in range(MOST_PASSED):
+        found = yield from keyed.candidate(bound, scope, parameters, locks)
+        if found is None:
+            break
+        won.append(found.lock)
+        row = yield from _take(bound, scope, parameters, found)
+        if row is None:
+            # settled between look and lock
+            confirmed = yield from unlocking.given_back(bound, found.lock)
+            won.clear()
+            if not confirmed:
+                raise key_failures.unconfirmed(bound, found.lock)
+        elif _is_spent(bound, row):
+            fenced = fence(row, found.lock)
+            if not (yield from outcomes.write(bound, DeadLetter(exhausted.REASON), fenced, row.id)):
+                raise key_failures.not_moved(bound, row)
+            return Taken([], 1, exhausted=1)
+        else:
+            return Taken([_delivery(bound, row, found.lock)], 1)
+    else:
+        return Taken([], 1, more=True)
+    return Taken([], 1)
+
+
+def _take(
+    bound: Bound, scope: Scope, parameters: dict[str, Any], found: Candidate
+) -> Protocol[Claimed | None]:
+    """The row, read again under its full condition now that its key is held, its attempt counted."""
+    named = {**parameters, **found.named}
+    id = decoded_id(bound, found.id)
+    result = yield from bound.run("take" + scope.suffix, named, row=id)
+    rows = claimed(bound, result.rows)
+    if rows and bound.has("take_write"):
+        yield from bound.run("take_write", named, row=id)
+    return rows[0] if rows else None
+
+
+def _is_spent(bound: Bound, row: Claimed) -> bool:
+    most = bound.queue.max_attempts
+    return most is not None and row.attempt > most and not exhausted.row_in_dead_group(bound, row)
+
+
+def _delivery(bound: Bound, row: Claimed, lock: KeyLock) -> Held:
+    made: Held = bound.queue.delivery(
+        bound, decoded_id(bound, row.id), row.attempt, row.values, lock
+    )
+    return made
+
+
+def fence(row: Claimed, lock: KeyLock) -> dict[str, Any]:
+    """The parameters that a fenced statement compares with the row and the session."""
+    return {
+        "id": row.id,
+        "attempt": row.attempt + 1,
+        "lock": lock.name,
+        "lock_name": lock.name,
+        "session": lock.session,
+    }

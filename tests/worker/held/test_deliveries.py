@@ -1,0 +1,305 @@
+"""One delivery of the row lock and advisory forms in a worker: its outcome, its text, its transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sqlclaimgen.runtime import EventKind
+from tests.conformance.harness import Stand, on_cases
+from tests.worker.held.cases import ADVISORY, ROW_LOCK, SERVERS, is_advisory
+from tests.worker.held.runs import prepare
+from tests.worker.support.running import Log, OnThread, worker_of, working
+
+FACES = ["blocking", "asyncio"]
+NARROW = [
+    case.with_(
+        name=f"{case.name}-narrow",
+        body=case.body.replace('"last_error", type = "text"', '"last_error", type = "varchar(20)"'),
+    )
+    for case in (ROW_LOCK, ADVISORY.with_(dialects=SERVERS))
+]
+"""Tables whose error column holds 20 characters."""
+
+
+def run_until_empty(worker: Any) -> None:
+    """Run a worker of either face."""
+    OnThread(worker, until="empty").join(60)
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
+@on_cases(ROW_LOCK, ADVISORY)
+def test_each_outcome_reaches_the_table(stand: Stand, face: str, transactional: bool) -> None:
+    prepare(stand)
+    names = ("nothing", "discard", "retry", "later", "dead", "raises")
+    ids = dict(
+        zip(names, stand.enqueue([{"payload": n, "account": n} for n in names]), strict=True)
+    )
+    module, log = stand.module, Log()
+
+    def handle(delivery: Any, connection: Any = None) -> Any:
+        if connection is not None:
+            connection.cursor().execute(
+                f"INSERT INTO history (job, attempt, pid) VALUES ({delivery.id}, {delivery.attempt}, 0)"
+            )
+        match delivery.row.payload:
+            case "nothing":
+                return None
+            case "discard":
+                return module.Discard()
+            case "retry" if delivery.attempt == 1:
+                return module.Retry("not yet")
+            case "later":
+                return module.RetryAfter(timedelta(hours=1), "tomorrow")
+            case "dead":
+                return module.DeadLetter("nobody wants it", "really")
+            case "raises":
+                raise ValueError("a text with a \x00 in it, and no end" + "." * 20_000)
+
+    worker = worker_of(
+        face, stand, handle, on_event=log, transactional=transactional, retry=lambda *_: 3600
+    )
+    run_until_empty(worker)
+    rows = {row["id"]: row for row in stand.rows()}
+    assert set(rows) == {ids["later"], ids["raises"]}, log.events
+    for name in ("later", "raises"):
+        assert rows[ids[name]]["attempt"] == 2
+        assert rows[ids[name]]["run_after"] > datetime.now(UTC) + timedelta(minutes=50)
+    assert "ValueError: a text with a \ufffd in it" in rows[ids["raises"]]["note"]
+    (dead,) = stand.rows(dead=True)
+    assert (dead["id"], dead["reason"], dead["error"]) == (ids["dead"], "nobody wants it", "really")
+    outcomes = {(e.id, e.attempt): e.outcome for e in log.of(EventKind.SETTLED)}
+    assert [outcomes[ids["retry"], n] for n in (1, 2)] == ["Retry", "Ack"]
+    assert len(log.of(EventKind.FAILED)) == 1 and not log.of(EventKind.LOST)
+    if transactional:
+        # committed with an ack or a discard, rolled back with anything else
+        history = stand.database.execute("SELECT job, attempt FROM history ORDER BY job")
+        wanted = [(ids["nothing"], 1), (ids["discard"], 1), (ids["retry"], 2)]
+        assert sorted(history) == sorted(wanted)
+
+
+@pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
+@on_cases(*NARROW)
+def test_a_text_that_is_refused_keeps_no_row_from_its_outcome(
+    stand: Stand, transactional: bool
+) -> None:
+    log, (one, two) = Log(), stand.enqueue([{"payload": "raise"}, {"payload": "later"}])
+
+    def handle(delivery: Any, *connection: Any) -> Any:
+        if delivery.row.payload == "raise":
+            raise ValueError("long " * 10)
+        return stand.module.RetryAfter(timedelta(hours=1), "long " * 10)
+
+    worker = worker_of(
+        "blocking",
+        stand,
+        handle,
+        on_event=log,
+        transactional=transactional,
+        retry=lambda *_: 3600,
+    )
+    run_until_empty(worker)
+    assert [(r["id"], r["attempt"], r["note"]) for r in stand.rows()] == [
+        (one, 2, None),
+        (two, 2, None),
+    ]
+    assert sorted(log.deliveries) == [(one, 1), (two, 1)]
+    assert len(log.of(EventKind.SETTLED)) == 2 and not log.of(EventKind.LOST, EventKind.UNSETTLED)
+
+
+REFUSING = {
+    "postgres": """
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'no'; END $$;
+        CREATE TRIGGER refuse BEFORE DELETE ON jobs FOR EACH ROW EXECUTE PROCEDURE refuse();
+    """,
+    "mysql": "CREATE TRIGGER refuse BEFORE DELETE ON jobs FOR EACH ROW"
+    " SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
+    "sqlite": "CREATE TRIGGER refuse BEFORE DELETE ON jobs BEGIN SELECT RAISE(ABORT, 'no'); END",
+}
+REFUSING["mariadb"] = REFUSING["mysql"]
+
+
+@on_cases(ROW_LOCK, ADVISORY)
+def test_an_outcome_that_is_refused_for_ever_is_tried_no_faster_than_the_poll(stand: Stand) -> None:
+    stand.database.execute_script(REFUSING[stand.dialect])
+    stand.enqueue([{}])
+    log = Log()
+    worker = worker_of(
+        "blocking", stand, lambda d: None, on_event=log, concurrency=2, poll_interval=60.0
+    )
+    with working(worker):
+        log.wait_for(EventKind.UNSETTLED)
+        # at most one failure for each slot, then a wait of the poll interval
+        with contextlib.suppress(TimeoutError):
+            log.wait_for(EventKind.CLAIMED, 3, timeout=0.7)
+    assert len(log.of(EventKind.CLAIMED)) <= 2, log.events
+    assert stand.count == 1
+
+
+@pytest.mark.parametrize("policy", ["keep", "retry", "dead_letter"])
+@on_cases(ROW_LOCK, ADVISORY)
+def test_a_row_that_does_not_decode(stand: Stand, policy: str) -> None:
+    log = Log()
+    ids = stand.enqueue([{"account": "x"}, {"account": "y", "payload": 1}, {"account": "z"}])
+    bad = ids[0]
+    stand.database.execute(f"UPDATE jobs SET attempt = 1, payload = NULL WHERE id = {bad}")
+    module = stand.generated.module("jobs")
+    row = module.QUEUE.row
+
+    def choosy(**fields: Any) -> Any:
+        if fields["id"] == bad:
+            raise ValueError("it does not decode")
+        return row(**fields)
+
+    module.QUEUE = dataclasses.replace(module.QUEUE, row=choosy)
+    worker = worker_of(
+        "blocking",
+        stand,
+        lambda d: None,
+        module=module,
+        on_event=log,
+        on_invalid=policy,
+        concurrency=2,
+        max_backoff=60.0,
+        retry=lambda *_: 3600,
+    )
+    run_until_empty(worker)
+    assert sorted(log.ids(EventKind.SETTLED)) == sorted(ids if policy != "keep" else ids[1:])
+    assert log.ids(EventKind.FAILED) == [bad]
+    dead = [(r["id"], r["reason"]) for r in stand.rows(dead=True)]
+    assert dead == ([(bad, "invalid")] if policy == "dead_letter" else [])
+    left = {r["id"]: r["attempt"] for r in stand.rows()}
+    kept = 2 if is_advisory(stand.case) or policy == "retry" else 1
+    assert left == ({} if policy == "dead_letter" else {bad: kept})
+
+
+@on_cases(ROW_LOCK, ADVISORY)
+def test_the_handlers_connection_refuses_to_end_its_transaction(stand: Stand) -> None:
+    prepare(stand)
+    names = ("commit", "rollback", "close", "sql")
+    ids = stand.enqueue([{"payload": name, "account": name} for name in names])
+    log, refused = Log(), []
+
+    def handle(delivery: Any, connection: Any) -> None:
+        what = delivery.row.payload
+        connection.cursor().execute(
+            f"INSERT INTO history (job, attempt, pid) VALUES ({delivery.id}, 1, 0)"
+        )
+        try:
+            connection.cursor().execute("COMMIT") if what == "sql" else getattr(connection, what)()
+        except Exception as error:
+            refused.append((what, type(error).__name__))
+            raise
+
+    worker = worker_of(
+        "blocking", stand, handle, on_event=log, transactional=True, retry=lambda *_: 3600
+    )
+    worker_stops_after(worker, log, len(names))
+    refusals = dict(refused)
+    assert {"commit", "rollback"} <= set(refusals)
+    # a COMMIT in SQL cannot be refused everywhere, but it is found out and no ack
+    assert stand.count == len(ids)
+    settled = {(e.id, e.outcome) for e in log.of(EventKind.SETTLED)}
+    assert not any(outcome == "Ack" for _, outcome in settled), log.events
+    committed = {row[0] for row in stand.database.execute("SELECT job FROM history")}
+    assert committed <= {ids[3]}
+
+
+def worker_stops_after(worker: Any, log: Log, number: int) -> None:
+    """Run a worker until that many deliveries have failed or were lost, and have ended."""
+    with working(worker):
+        for n in range(1, number + 1):
+            log.wait_for(EventKind.FAILED, n)
+
+
+@pytest.mark.parametrize("face", ["blocking", "native"])
+@on_cases(ROW_LOCK.with_(dialects=["postgres"]), ADVISORY.with_(dialects=["postgres"]))
+def test_lr_03_an_aborted_transaction_is_a_failure_that_counts(stand: Stand, face: str) -> None:
+    (id,) = stand.enqueue([{}])
+    log = Log()
+
+    def handle(delivery: Any, connection: Any) -> None:
+        with contextlib.suppress(Exception):
+            connection.execute("SELECT 1 / 0")
+
+    async def handle_async(delivery: Any, connection: Any) -> None:
+        with contextlib.suppress(Exception):
+            await connection.execute("SELECT 1 / 0")
+
+    worker = worker_of(face, stand, handle, on_event=log, transactional=True, retry=lambda *_: 3600)
+    if face == "native":
+        worker._handler = handle_async
+    run_until_empty(worker)
+    assert log.deliveries == [(id, 1)] and log.ids(EventKind.FAILED) == [id]
+    (row,) = stand.rows()
+    assert row["attempt"] == 2 and "aborted" in row["note"]
+    assert not log.of(EventKind.LOST)
+
+
+@on_cases(ADVISORY.with_(dialects=["postgres"]))
+def test_writes_that_the_commit_refuses_are_a_failure_of_the_handler(stand: Stand) -> None:
+    stand.database.execute(
+        "CREATE TABLE effects (id int, CONSTRAINT once UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)"
+    )
+    (id,) = stand.enqueue([{}])
+    log = Log()
+
+    def handle(delivery: Any, connection: Any) -> None:
+        connection.execute("INSERT INTO effects VALUES (1), (1)")
+
+    worker = worker_of(
+        "blocking", stand, handle, on_event=log, transactional=True, retry=lambda *_: 3600
+    )
+    run_until_empty(worker)
+    assert log.deliveries == [(id, 1)] and log.ids(EventKind.FAILED) == [id]
+    assert [e.outcome for e in log.of(EventKind.SETTLED)] == ["RetryAfter"]
+    assert stand.row(id) is not None and not log.of(EventKind.LOST)
+
+
+@on_cases(ROW_LOCK, ADVISORY)
+def test_rows_of_one_partition_key_run_in_order(stand: Stand) -> None:
+    n = 24
+    ids = stand.enqueue(
+        [{"account": str(k), "customer": ("acme", "other", None)[k % 3]} for k in range(n)]
+    )
+    begun: list[Any] = []
+    at_work: set[Any] = set()
+    together: list[Any] = []
+    lock = threading.Lock()
+
+    def handle(delivery: Any) -> None:
+        customer = delivery.row.customer
+        with lock:
+            begun.append((customer, delivery.id))
+            if customer is not None and customer in at_work:
+                together.append(customer)
+            at_work.add(customer)
+        with lock:
+            at_work.discard(customer)
+
+    run_until_empty(worker_of("blocking", stand, handle, concurrency=6))
+    assert not together and len(begun) == n
+    for customer in ("acme", "other"):
+        mine = [id for one, id in begun if one == customer]
+        assert mine == sorted(mine)
+    assert sorted(id for _, id in begun) == sorted(ids)
+
+
+@on_cases(ROW_LOCK.with_(dialects=["postgres"]))
+def test_a_handler_that_wants_the_process_to_end(stand: Stand) -> None:
+    (id,) = stand.enqueue([{}])
+
+    def handle(delivery: Any) -> None:
+        raise SystemExit(3)
+
+    worker = worker_of("blocking", stand, handle)
+    running = OnThread(worker)
+    running.join(30)
+    assert stand.row(id) is not None
