@@ -140,6 +140,9 @@ class Dialect(ABC):
     by_id: ClassVar[str] = ""
     """What follows a table whose rows are found by id, so that they are locked by it and nothing else."""
 
+    nothing: ClassVar[str] = "DEFAULT VALUES"
+    """What follows the table in an INSERT that gives no column a value."""
+
     def deleting(self, table: str) -> str:
         """The head of a DELETE of rows found by id."""
         return f"DELETE FROM {table}"

@@ -85,6 +85,8 @@ class MySQL(Dialect):
     # an index before its row, an extension the other way round, and the two deadlock
     by_id = " FORCE INDEX (PRIMARY)"
 
+    nothing = "() VALUES ()"
+
     def deleting(self, table: str) -> str:
         # an index can be named in the form for several tables only
         return f"DELETE settled FROM {table} AS settled{self.by_id}"

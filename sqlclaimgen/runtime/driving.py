@@ -39,12 +39,16 @@ def session_of(connection: Any, *, table: str) -> Session:
         from sqlclaimgen.runtime.drivers.sqlite import SQLiteSession
 
         return SQLiteSession(connection)
-    kind = type(connection)
     raise UnsupportedServer(
-        f"{table}: a {kind.__module__}.{kind.__qualname__} is no connection of psycopg, PyMySQL or "
+        f"{table}: a {_kind(connection)} is no connection of psycopg, PyMySQL or "
         "sqlite3. Pass the driver's own blocking connection.",
         table=table,
     )
+
+
+def _kind(connection: Any) -> str:
+    kind = type(connection)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def failure(table: str, step: Step, error: BaseException, kind: FaultKind) -> StatementFailed:

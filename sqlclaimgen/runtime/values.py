@@ -69,7 +69,8 @@ def decode_as(value: Any, into: Callable[..., T]) -> T:
     return cast("T", value) if fits else into(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(given: object) -> Any:
+    value: Any = given
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
         return dump(mode="json")
@@ -79,16 +80,17 @@ def _plain(value: Any) -> Any:
         case enum.Enum():
             return _plain(value.value)
         case Mapping():
-            items = value.items()
-            return {str(_plain(key)): _plain(item) for key, item in items}
+            pairs = cast("dict[Any, Any]", given)
+            return {str(_plain(key)): _plain(item) for key, item in pairs.items()}
         case list() | tuple() | set() | frozenset():
-            return [_plain(item) for item in cast("list[Any]", value)]
+            return [_plain(member) for member in cast("list[Any]", given)]
         case datetime() | date():
             return value.isoformat()
         case uuid.UUID() | Decimal():
             return str(value)
         case _:
-            return value
+            pass
+    return given
 
 
 @functools.cache
@@ -140,14 +142,13 @@ def _build_generic(value: Any, into: Any, origin: Any) -> Any:
         if value not in arguments:
             raise ValueError(f"{value!r} is none of {arguments}")
         return value
+    items: Any = value
     if origin in (list, set, frozenset) and isinstance(value, list):
-        return origin(_build(item, arguments[0]) for item in value)
+        return cast("Any", origin)(_build(item, arguments[0]) for item in items)
     if origin is tuple and isinstance(value, list):
-        items = value
         if len(arguments) == 2 and arguments[1] is Ellipsis:
             return tuple(_build(item, arguments[0]) for item in items)
         return tuple(_build(item, kind) for item, kind in zip(items, arguments, strict=True))
     if origin is dict and isinstance(value, dict):
-        data = value
-        return {_build(k, arguments[0]): _build(v, arguments[1]) for k, v in data.items()}
+        return {_build(k, arguments[0]): _build(v, arguments[1]) for k, v in items.items()}
     return value

@@ -156,5 +156,21 @@ class NamesInSQL:
 
 
 _PARTS = frozenset(
-    ["candidate", "chosen", "taken", "moved", "filed", "step", "seen", "head", "held", "locked", "spent", "dead", "free", "t", "c"]
+    {
+        "candidate",
+        "chosen",
+        "taken",
+        "moved",
+        "filed",
+        "step",
+        "seen",
+        "head",
+        "held",
+        "locked",
+        "spent",
+        "dead",
+        "free",
+        "t",
+        "c",
+    }
 )

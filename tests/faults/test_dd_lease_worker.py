@@ -158,7 +158,7 @@ def test_dd_06_a_row_whose_lease_ended_before_it_started_is_given_back(stand: St
     assert log.deliveries[1] == (second, 1) or log.ids(EventKind.LOST) == [second]
 
 
-@on_cases(SHORT)
+@on_cases(SHORT.with_(dialects=["postgres", "mysql", "sqlite"]))
 def test_dd_14_a_worker_that_stood_still_for_two_leases(stand: Stand, tmp_path: Path) -> None:
     module = stand.module
     (id,) = stand.enqueue([{"payload": 1}])
@@ -182,7 +182,7 @@ def test_dd_14_a_worker_that_stood_still_for_two_leases(stand: Stand, tmp_path: 
     assert stand.count == 0 and not log.of(EventKind.LOST)
 
 
-@on_cases(SHORT)
+@on_cases(SHORT.with_(dialects=["postgres", "mysql"]))
 def test_dd_17_the_end_of_a_handler_at_the_end_of_its_lease(stand: Stand) -> None:
     # no extension; handlers that end as their lease does; two workers that take each other's rows
     from unittest import mock

@@ -181,7 +181,7 @@ def test_sh_05_a_child_of_a_handler_dies_of_its_own_signals(stand: Stand) -> Non
     assert codes == [-signal.SIGTERM]
 
 
-@on_cases(JOBS)
+@on_cases(JOBS.with_(dialects=["postgres", "mysql", "sqlite"]))
 def test_sh_06_a_row_that_kills_its_worker_is_given_up(stand: Stand, tmp_path: Path) -> None:
     # three lives, each counted by the claim; the fourth claim moves the row and goes on
     killer, innocent = stand.enqueue([{"payload": "kill"}, {"payload": "work"}])

@@ -714,7 +714,8 @@ WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attem
 """,
         "enqueue": """\
 INSERT INTO `ledger` (`account`, `cents`, `text`, `attempt`, `book_after`)
-VALUES (:account, :cents, :text, 1, :book_after)\
+VALUES (:account, :cents, :text, 1, :book_after)
+\
 """,
         "redrive_oldest": """\
 SELECT d.`entry` FROM `ledger_rejected` AS d

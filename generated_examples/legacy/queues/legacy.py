@@ -431,7 +431,8 @@ WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND 
 """,
         "enqueue": """\
 INSERT INTO `Job Queue` (`Job No`, `class`, `reply-to`, `tries`, `State`, `Due`)
-VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)\
+VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
+\
 """,
         "redrive_oldest": """\
 SELECT `Job No` FROM `Job Queue`

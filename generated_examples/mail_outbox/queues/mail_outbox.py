@@ -295,7 +295,8 @@ WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "enqueue": """\
 INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`, `send_after`)
-VALUES (:urgency, :once, :recipient, :message, 1, :send_after)\
+VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
+\
 """,
         "purge": """\
 DELETE t FROM (

@@ -178,7 +178,8 @@ WHERE `id` = :id\
 """,
         "enqueue": """\
 INSERT INTO `minimal` (`payload`)
-VALUES (:payload)\
+VALUES (:payload)
+\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,

@@ -397,7 +397,7 @@ SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`
     t.`attempt` FROM `payouts` AS t
 WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
     AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
-        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key
+        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key_text
 FOR UPDATE\
 """,
         "take_write": """\
@@ -455,7 +455,8 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 """,
         "enqueue": """\
 INSERT INTO `payouts` (`id`, `account`, `amount`, `currency`, `attempt`, `due_at`)
-VALUES (:id, :account, :amount, :currency, 1, :due_at)\
+VALUES (:id, :account, :amount, :currency, 1, :due_at)
+\
 """,
         "redrive_oldest": """\
 SELECT d.`id` FROM `payouts_failed` AS d
@@ -565,7 +566,7 @@ SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`
     t.`attempt` FROM `payouts` AS t
 WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
     AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
-        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key
+        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key_text
 FOR UPDATE\
 """,
         "take_write": """\
@@ -703,7 +704,7 @@ LIMIT 1\
 UPDATE "payouts" AS t
 SET "attempt" = t."attempt" + 1
 WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
-    AND ('accounts-' || CAST(t."account" AS TEXT)) = :key
+    AND ('accounts-' || CAST(t."account" AS TEXT)) = :key_text
 RETURNING "id", "account", "due_at", "last_error", "amount", "currency", "attempt" - 1 AS "attempt"\
 """,
         "give_back": """\

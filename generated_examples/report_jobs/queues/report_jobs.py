@@ -710,7 +710,8 @@ WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :atte
         "enqueue": """\
 INSERT INTO `report_jobs` (`queue`, `urgency`, `customer`, `payload`, `note`, `attempt`,
     `retry_after`)
-VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after)\
+VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after)
+\
 """,
         "redrive_oldest": """\
 SELECT d.`job_id` FROM `report_jobs_dead` AS d

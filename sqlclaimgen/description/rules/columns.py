@@ -198,7 +198,7 @@ def _status(
     values = StatusValues(shape.status.pending, shape.status.done, shape.status.dead)
     written = {"pending": values.pending, "done": values.done, "dead": values.dead}
     for word, value in written.items():
-        wrong = defaults.unfit(value, type_)
+        wrong = defaults.unfit(value, type_) or defaults.broken(value)
         if wrong:
             scope.error(
                 "STATUS",

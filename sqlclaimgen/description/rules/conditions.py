@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlclaimgen.runtime.placeholders import names
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -46,10 +48,22 @@ def _problem(text: str, dialect: Dialect) -> tuple[str, str] | None:
             return "has a `;`, and it is one condition", one
         if any(token.comments for token in tokens):
             return "has a comment, which would hide what stands behind it", "Leave the comment out."
+        if any("\n" in token.text for token in tokens):
+            return "has a line break inside a text or a name", "Write it on one line."
         parsed = sqlglot.parse_one(text, read=dialect.sqlglot)
     except (SqlglotError, ValueError):
         return f"cannot be read as one condition in the SQL of {dialect.title}", one
-    return _refused(parsed)
+    return _refused(parsed) or _taken_for_placeholders(text, dialect)
+
+
+def _taken_for_placeholders(text: str, dialect: Dialect) -> tuple[str, str] | None:
+    holes = names(text, backslashes=dialect.backslashes)
+    if not holes:
+        return None
+    return (
+        f"has `:{holes[0]}`, which would be taken for a placeholder on {dialect.title}",
+        "Write CAST(x AS type) for a cast.",
+    )
 
 
 def _refused(parsed: exp.Expr) -> tuple[str, str] | None:

@@ -110,6 +110,7 @@ def _group(scope: Scope, shape: DeadLetterShape, group: str | int) -> DeadLetter
             )
         return DeadLetterGroup(group)
     wrong = None if column.name in scope.doubtful else defaults.unfit(group, column.type)
+    wrong = wrong or defaults.broken(group)
     if wrong or group == "":
         scope.error(
             "DEAD-LETTER-GROUP",

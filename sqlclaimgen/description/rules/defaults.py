@@ -70,6 +70,11 @@ def _wrong(
     return (wrong or "", _way_out(type_))
 
 
+def broken(value: object) -> str | None:
+    """What is wrong with a text that statements hold as a literal: they are read line by line."""
+    return "has a line break" if isinstance(value, str) and len(value.splitlines()) > 1 else None
+
+
 def unfit(value: Literal, type_: Type) -> str | None:
     """Why `type_` cannot hold `value`, or None when it can."""
     match type_.kind:

@@ -11,6 +11,9 @@ from sqlclaimgen.runtime.steps import (
     Begin,
     Close,
     Commit,
+    DropKey,
+    HoldKey,
+    KeysInUse,
     ReleaseSavepoint,
     Result,
     Rollback,
@@ -58,6 +61,8 @@ class Session(ABC):
                 self.run(f"ROLLBACK TO SAVEPOINT {name}", {})
             case Close():
                 self.close()
+            case KeysInUse() | HoldKey() | DropKey():
+                raise TypeError(f"{self.dialect} keeps its keys itself, not in this process")
         return Result()
 
     @abstractmethod

@@ -99,7 +99,7 @@ class PsycopgSession(Session):
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
         # not connection.cursor(): the caller's row_factory and cursor_factory are theirs
         with psycopg.Cursor(self.connection, row_factory=tuple_row) as cursor:
-            cursor.execute(pyformat(sql), parameters)
+            cursor.execute(pyformat(sql).encode(), parameters)
             described = cursor.description
             rows = cursor.fetchall() if described is not None else ()
             return Result(rows, cursor.rowcount, described=described)

@@ -16,6 +16,9 @@ from sqlclaimgen.runtime.steps import (
     Begin,
     Close,
     Commit,
+    DropKey,
+    HoldKey,
+    KeysInUse,
     ReleaseSavepoint,
     Result,
     Rollback,
@@ -78,11 +81,13 @@ class AsyncPsycopgSession:
                 await self._run(f"ROLLBACK TO SAVEPOINT {name}", {})
             case Close():
                 await self.connection.close()
+            case KeysInUse() | HoldKey() | DropKey():
+                raise TypeError(f"{self.dialect} keeps its keys itself, not in this process")
         return Result()
 
     async def _run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
         async with psycopg.AsyncCursor(self.connection, row_factory=tuple_row) as cursor:
-            await cursor.execute(pyformat(sql), parameters)
+            await cursor.execute(pyformat(sql).encode(), parameters)
             described = cursor.description
             rows = await cursor.fetchall() if described is not None else ()
             return Result(rows, cursor.rowcount, described=described)

@@ -29,7 +29,7 @@ _LOST = frozenset(
         4031,  # disconnected by the server because of inactivity (MySQL)
     }
 )
-_CONFLICTS = frozenset({ER.LOCK_DEADLOCK, ER.LOCK_WAIT_TIMEOUT, 3572, 3058})
+_CONFLICTS = frozenset({ER.LOCK_DEADLOCK, ER.LOCK_WAIT_TIMEOUT, 3572, 3058, 1317, 3024, 1969})
 
 
 def dialect_of(connection: Any) -> str:

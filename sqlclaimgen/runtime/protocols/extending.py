@@ -132,7 +132,7 @@ def _looked_up(bound: Bound, missing: Leases, rows: Sequence[Any]) -> Leases:
         if delivery.id not in found:
             if not (delivery.settled or delivery.settling):
                 gone[key] = delivery
-        elif found[delivery.id] == delivery.sent:
+        elif delivery.sent is not None and found[delivery.id] == delivery.sent:
             delivery.token = delivery.sent
             delivery.sent = None
     return gone

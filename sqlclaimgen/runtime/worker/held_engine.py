@@ -101,9 +101,10 @@ class HeldEngine:
                 await asyncio.wait(pending, timeout=self._settings.drain_timeout)
             return not self._busy
         finally:
-            for task in (*slots, stopping):
-                task.cancel()
-            await asyncio.gather(*slots, stopping, return_exceptions=True)
+            stopping.cancel()
+            for slot in slots:
+                slot.cancel()
+            await asyncio.gather(*slots, return_exceptions=True)
             # a connection that is closed gives up what it holds
             await asyncio.gather(*(line.drop() for line in self._lines))
 
@@ -372,15 +373,15 @@ class HeldEngine:
         self._ended.set()
         if self._until_empty and self._kept >= self._settings.concurrency:
             self._over.set()
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._over, self._stop)]
-        waits.append(asyncio.ensure_future(asyncio.sleep(self._settings.max_backoff, True)))
+        enough = asyncio.ensure_future(
+            self._first(self._settings.max_backoff, self._over, self._stop)
+        )
         try:
-            await self._watched(work, *waits, at_work=False)
+            await self._watched(work, enough, at_work=False)
         finally:
             self._kept -= 1
             self._busy += 1
-            for wait in waits:
-                wait.cancel()
+            enough.cancel()
         if not work.delivery.lost:
             await self._abandon(work)
 

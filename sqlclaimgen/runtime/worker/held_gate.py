@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.waking import Alarm
@@ -40,7 +40,7 @@ class Gate:
         return self._rows and not self.failing
 
     @contextlib.asynccontextmanager
-    async def turn(self, *, waits: bool) -> AsyncIterator[None]:
+    async def turn(self, *, waits: bool) -> AsyncGenerator[None, None]:
         """A claim's turn. `waits`: after an empty claim, not before the poll interval is over."""
         if self.hot or not (waits or self.failing):
             self._alarm.hush()

@@ -77,7 +77,7 @@ class Rows:
             # nothing counts but the settlement that returned the row
             assert set(deliveries) <= {(ack, 1), (back, 1), (back, 2), (dead, 1)}, story
         for id in self.ids:
-            numbers = [attempt for one, attempt in deliveries if one == id]
+            numbers = [attempt or 0 for one, attempt in deliveries if one == id]
             assert numbers == sorted(numbers), story
         if transactional:
             effects = Counter(row[0] for row in stand.database.execute("SELECT job FROM history"))

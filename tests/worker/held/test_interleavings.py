@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,11 +16,14 @@ from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.protocols.held import HeldForm, Memory
 from sqlclaimgen.runtime.protocols.held_forms import held_form_of
 from sqlclaimgen.runtime.protocols.scope import ONLY, TABLE, Scope, group
+from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.protocols.transaction import in_transaction
+from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Commit, DropKey, Protocol, Rollback, Run, Step
+from sqlclaimgen.runtime.worker.held_engine import ping
 from tests.conformance.fifo.fifo_cases import careless, unguarded
 from tests.conformance.harness import Case, Stand, on_cases, substituting, unlocked
 from tests.conformance.stepping import Stepper
-from sqlclaimgen.runtime.worker.held_engine import ping
 from tests.worker.held.cases import (
     ADVISORY,
     FIFO_LEASE,
@@ -52,29 +56,31 @@ class Worker:
         """Claim a row and end it, once for each outcome; None gives it back."""
         form = held_form_of(self._queue)
         for outcome in outcomes:
-            if form is None:
-                claim = self._step(lambda bound: lease.claim(bound, self._scope, 1))
-            else:
-                memory, one = self._memory, form
-                claim = self._step(lambda bound, f=one: f.claim_one(bound, self._scope, memory))
+            claim = self._step(functools.partial(self._claim, form))
+            ahead = frozenset(self._pair.present)
             yield claim
             if claim.value is None or not claim.value.deliveries:
                 continue
             delivery = claim.value.deliveries[0]
             delivery.started = True
-            self._pair.began(delivery)
-            yield self._step(lambda bound, d=delivery, o=outcome: self._ending(form, d, o))
+            self._pair.began(delivery, ahead)
+            yield self._step(functools.partial(self._ending, form, delivery, outcome))
             if outcome is not None and (delivery.lost or not delivery.settled):
                 raise Broken(f"{delivery!r} could not be ended")
 
+    def _claim(self, form: HeldForm | None, bound: Bound) -> Protocol[Taken]:
+        if form is None:
+            return lease.claim(bound, self._scope, 1)
+        return form.claim_one(bound, self._scope, self._memory)
+
     def arriving(self, row: dict[str, Any]) -> Script:
         """At some step a row arrives; then it claims one and acks it."""
-        yield self._step(lambda bound: ping())
+        yield self._step(lambda bound: in_transaction(ping()))
         self._pair.arrive(row)
         yield from self.working(Ack())
 
     def _ending(
-        self, form: HeldForm | None, delivery: Any, outcome: AnyOutcome | None
+        self, form: HeldForm | None, delivery: Any, outcome: AnyOutcome | None, bound: Bound
     ) -> Protocol[None]:
         """The protocol that ends a delivery; the pair hears of the step that makes the row free."""
         if form is None:
@@ -144,15 +150,15 @@ class Pair:
             return str(row["account"])
         return str(row.get("queue", id))
 
-    def began(self, delivery: Any) -> None:
-        """A claim handed out a row."""
+    def began(self, delivery: Any, ahead: frozenset[int]) -> None:
+        """A claim handed out a row. `ahead`: the rows that were there before it began."""
         apart = self._apart(delivery.id)
         if apart in self.in_work.values():
             raise Broken(f"{delivery!r} beside {self.in_work}")
         fifo = self.stand.module.QUEUE.fifo is not None
         if fifo and any(
             self._apart(id) == apart and (id, Ack()) not in self.done
-            for id in self.present
+            for id in ahead
             if id < delivery.id
         ):
             raise Broken(f"{delivery!r} before the rows ahead of it: {self.done}")
@@ -208,7 +214,7 @@ def scope_of(case: Case) -> Scope:
     return group("a") if "queue" in case.body else ONLY
 
 
-ENDS = {"ack": Ack(), "retry": Retry("again"), "give back": None}
+ENDS: dict[str, AnyOutcome | None] = {"ack": Ack(), "retry": Retry("again"), "give back": None}
 PAIRS = [
     pytest.param(*pair, id="-".join(pair))
     for pair in itertools.combinations_with_replacement(ENDS, 2)
@@ -239,7 +245,7 @@ def row_locks(stand: Stand, one: str, other: str, *, most: int | None) -> None:
 @pytest.mark.parametrize(("one", "other"), FAST)
 @on_cases(ADVISORY)
 def test_keys(stand: Stand, one: str, other: str, keys: str) -> None:
-    keyed(stand, one, other, keys, most=50)
+    keyed(stand, one, other, keys, most=40)
 
 
 @pytest.mark.soak

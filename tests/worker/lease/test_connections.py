@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime import EventKind
+from sqlclaimgen.runtime import AsyncWorker, EventKind
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.support.cases import JOBS
-from tests.worker.support.running import Log, OnThread, leasing, worker_of, working
+from tests.worker.support.running import QUICK, Log, OnThread, leasing, worker_of, working
 
 SERVERS = ["postgres", "mysql", "mariadb"]
 PRICE = 3
@@ -43,6 +44,38 @@ def test_three_connections_for_any_number_of_handlers(stand: Stand, handlers: in
         most = max(most, len(worker_sessions(stand)))
     assert most == PRICE
     assert len(log.of(EventKind.SETTLED)) == 2 * handlers and not log.of(EventKind.LOST)
+
+
+@on_cases(JOBS)
+def test_hundreds_of_leases_in_one_extension(stand: Stand) -> None:
+    module = leasing(stand.generated.module("jobs"), 3)
+    stand.fill([{"id": n, "payload": n} for n in range(1, 401)])
+    log = Log()
+
+    async def handle(delivery: Any) -> None:
+        while len(log.of(EventKind.EXTENDED)) < 2:
+            await asyncio.sleep(0.05)
+
+    worker = AsyncWorker(
+        module.QUEUE, handle, connect=stand.connect, concurrency=400, on_event=log, **QUICK
+    )
+    OnThread(worker, until="empty").join(90)
+    assert max(event.count or 0 for event in log.of(EventKind.EXTENDED)) == 400
+    assert len(log.of(EventKind.SETTLED)) == 400 and stand.count == 0
+    assert not log.of(EventKind.LOST, EventKind.OVERDUE)
+
+
+@on_cases(JOBS)
+def test_nothing_is_left_of_a_worker(stand: Stand) -> None:
+    stand.enqueue([{"payload": n} for n in range(20)])
+    worker_of("blocking", stand, lambda d: None).run("empty")
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        threads = [t.name for t in threading.enumerate() if t.name.startswith("sqlclaimgen")]
+        if not (threads or worker_sessions(stand)):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"left behind: {threads}, {worker_sessions(stand)}")
 
 
 def worker_sessions(stand: Stand) -> set[Any]:

@@ -327,3 +327,19 @@ def test_outcomes_a_table_lacks_are_refused(stand: Stand, case: Case) -> None:
     (failed,) = log.of(EventKind.FAILED)
     assert isinstance(failed.error, TypeError) and "RetryAfter" in str(failed.error)
     assert stand.count == 0
+
+
+@on_cases(JOBS.with_(dialects=["sqlite", "postgres"]))
+def test_a_plain_handler_of_an_asyncio_worker_runs_on_threads(stand: Stand) -> None:
+    stand.enqueue([{"payload": n} for n in range(8)])
+    together = threading.Barrier(4)  # passed only by four at a time
+    log = Log()
+
+    def handle(delivery: Any) -> None:
+        together.wait(20)
+
+    worker = AsyncWorker(
+        stand.module.QUEUE, handle, connect=stand.connect, concurrency=4, on_event=log, **QUICK
+    )
+    asyncio.run(worker.run("empty"))
+    assert len(log.of(EventKind.SETTLED)) == 8 and stand.count == 0

@@ -73,7 +73,7 @@ def test_a_session_killed_at_every_step_loses_nothing(stand: Stand) -> None:
 @on_cases(JOBS.with_(dialects=["postgres"]))
 def test_the_asyncio_faces_lose_nothing_either(stand: Stand, face: str) -> None:
     for strike in once(stand, face, None).strikes():
-        if strike.number < 2:
+        if strike.number < 1 or strike.statement == "commit":
             once(stand, face, strike)
 
 

@@ -355,7 +355,8 @@ WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attem
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `ledger` (`account`, `cents`, `text`, `attempt`, `book_after`)
-VALUES (:account, :cents, :text, 1, :book_after);
+VALUES (:account, :cents, :text, 1, :book_after)
+;
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.

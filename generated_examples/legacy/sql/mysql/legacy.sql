@@ -197,7 +197,8 @@ WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND 
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `Job Queue` (`Job No`, `class`, `reply-to`, `tries`, `State`, `Due`)
-VALUES (:Job_No, :class_, :reply_to, 1, 0, :due);
+VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
+;
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.

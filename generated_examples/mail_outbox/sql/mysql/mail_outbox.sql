@@ -106,7 +106,8 @@ WHERE `id` = :id AND `sent_at` IS NULL;
 -- Index: mail_outbox_dedupe.
 -- Runs: once per row.
 INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`, `send_after`)
-VALUES (:urgency, :once, :recipient, :message, 1, :send_after);
+VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
+;
 
 -- name: purge
 -- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a

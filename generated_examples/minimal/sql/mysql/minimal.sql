@@ -62,7 +62,8 @@ WHERE `id` = :id;
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `minimal` (`payload`)
-VALUES (:payload);
+VALUES (:payload)
+;
 
 -- name: stats_due
 -- Counts the rows that are due, delayed or in work, and finds the oldest due time.

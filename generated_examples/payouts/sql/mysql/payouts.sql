@@ -64,7 +64,7 @@ LIMIT 1 OFFSET :last;
 -- Reads the row again, now that its key is held. No row: it was settled meanwhile.
 --   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
 --   :now  datetime(6), UTC, the host's clock
---   :key  text, the key that the claim found
+--   :key_text  text, the key that the claim found
 -- Transaction: the claim's, after claim and before take_write. A locking read: it sees what the key's last holder committed.
 -- Locks: the row, until the commit.
 -- Index: the primary key.
@@ -73,7 +73,7 @@ SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`
     t.`attempt` FROM `payouts` AS t
 WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
     AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
-        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key
+        CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key_text
 FOR UPDATE;
 
 -- name: take_write
@@ -217,7 +217,8 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `payouts` (`id`, `account`, `amount`, `currency`, `attempt`, `due_at`)
-VALUES (:id, :account, :amount, :currency, 1, :due_at);
+VALUES (:id, :account, :amount, :currency, 1, :due_at)
+;
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.

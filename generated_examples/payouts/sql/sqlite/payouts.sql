@@ -29,7 +29,7 @@ LIMIT 1;
 -- Reads the row again, now that its key is held, and counts the attempt. No row: it was settled meanwhile.
 --   :id  TEXT
 --   :now  microseconds since 1970, UTC, the host's clock
---   :key  text, the key that the claim found
+--   :key_text  text, the key that the claim found
 -- Transaction: the claim's, after claim.
 -- Locks: the one writer's lock, held already.
 -- Index: the primary key.
@@ -37,7 +37,7 @@ LIMIT 1;
 UPDATE "payouts" AS t
 SET "attempt" = t."attempt" + 1
 WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
-    AND ('accounts-' || CAST(t."account" AS TEXT)) = :key
+    AND ('accounts-' || CAST(t."account" AS TEXT)) = :key_text
 RETURNING "id", "account", "due_at", "last_error", "amount", "currency", "attempt" - 1 AS "attempt";
 
 -- name: give_back

@@ -368,7 +368,8 @@ WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :atte
 -- Runs: once per row.
 INSERT INTO `report_jobs` (`queue`, `urgency`, `customer`, `payload`, `note`, `attempt`,
     `retry_after`)
-VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after);
+VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after)
+;
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.

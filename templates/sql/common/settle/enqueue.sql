@@ -9,6 +9,10 @@
 -- Locks: nothing that others wait for{% if t.channel %}; commits that notify take turns{% endif %}.
 -- Index: {% if t.dedupe_key %}{{ dedupe_index }}{% else %}none{% endif %}.
 -- Runs: once per row.
+{% if enqueued %}
 INSERT INTO {{ t.table }} ({{ enqueued | map(attribute="name") | join(", ") }})
 VALUES ({{ enqueued_values | join(", ") }})
+{% else %}
+INSERT INTO {{ t.table }} {{ t.dialect.nothing }}
+{% endif %}
 {%- if t.dedupe_key %}{% include "refusing_twins.sql" %}{% endif %}{% include "returning_id.sql" %};

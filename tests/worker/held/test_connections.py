@@ -1,0 +1,182 @@
+"""What a worker of these forms takes from the server, and what it does when a connection is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from sqlclaimgen.runtime import AsyncWorker, EventKind
+from sqlclaimgen.runtime.worker import held_engine
+from sqlclaimgen.statements.prices import price
+from tests.conformance.harness import Stand, on_cases
+from tests.worker.held.cases import ADVISORY, ROW_LOCK, SERVERS, is_advisory
+from tests.worker.support.running import QUICK, Log, OnThread, worker_of, working
+
+ON_SERVERS = (ROW_LOCK, ADVISORY.with_(dialects=SERVERS))
+
+
+@pytest.mark.parametrize("handlers", [1, 8, 64])
+@on_cases(*ON_SERVERS)
+def test_one_connection_for_each_handler(stand: Stand, handlers: int) -> None:
+    # counted on the server while every handler is at work, and again and again while rows are settled
+    stand.fill([{"id": n, "account": str(n)} for n in range(1, 2 * handlers + 1)])
+    all_here, counted, log = threading.Barrier(handlers + 1), threading.Event(), Log()
+
+    def handle(delivery: Any) -> None:
+        if not counted.is_set():
+            all_here.wait(60)
+            counted.wait(60)
+
+    with working(worker_of("blocking", stand, handle, concurrency=handlers, on_event=log)):
+        all_here.wait(60)
+        most = len(stand.database.sessions())
+        counted.set()
+        while stand.count:
+            most = max(most, len(stand.database.sessions()))
+    assert most == price(stand.table, concurrency=handlers).worker == handlers
+    assert len(log.of(EventKind.SETTLED)) == 2 * handlers and not log.of(EventKind.LOST)
+    stand.database.wait_until_idle()
+
+
+TRANSACTIONS = {
+    "postgres": "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'",
+    "mysql": "SELECT COUNT(*) FROM information_schema.innodb_trx",
+    "mariadb": "SELECT COUNT(*) FROM information_schema.innodb_trx",
+}
+
+
+@on_cases(*ON_SERVERS)
+def test_an_empty_table_is_asked_once_a_poll_and_holds_no_transaction(stand: Stand) -> None:
+    log, claims = Log(), []
+    form = held_engine.HeldEngine._claim
+
+    async def counted(self: Any, *arguments: Any) -> Any:
+        claims.append(1)
+        return await form(self, *arguments)
+
+    worker = worker_of(
+        "blocking", stand, lambda d: None, on_event=log, concurrency=8, poll_interval=0.2
+    )
+    with mock.patch.object(held_engine.HeldEngine, "_claim", counted), working(worker):
+        log.wait_for(EventKind.WAITED, 1)
+        before = len(claims), len(log.of(EventKind.WAITED))
+        log.wait_for(EventKind.WAITED, before[1] + 3)
+        after = len(claims), len(log.of(EventKind.WAITED))
+        # a look may meet a claim, but a worker that waits in a transaction shows every time
+        looks = iter(lambda: stand.database.value(TRANSACTIONS[stand.dialect]), 0)
+        deadline = time.monotonic() + 20
+        assert all(time.monotonic() < deadline and not time.sleep(0.03) for _ in looks)
+    # eight slots, and one claim for each wait
+    assert after[0] - before[0] <= after[1] - before[1] + 1
+
+
+@on_cases(*ON_SERVERS)
+def test_a_dead_connection_is_a_lost_row_and_never_papered_over(stand: Stand) -> None:
+    (id,) = stand.enqueue([{}])
+    log, lost, again = Log(), threading.Event(), threading.Event()
+    connections: list[Any] = []
+
+    def handle(delivery: Any) -> Any:
+        connections.append(delivery.connection)
+        if len(connections) > 1:
+            again.set()
+            return None
+        stand.database.kill_session(stand.database.session_id(delivery.connection))
+        while not delivery.lost:
+            lost.wait(0.01)
+        # the row is another's now: it runs again beside this handler
+        again.wait(30)
+        return stand.module.DeadLetter("what a lost delivery says counts for nothing")
+
+    with mock.patch.object(held_engine, "CHECK_EVERY", 0.05):
+        worker = worker_of("blocking", stand, handle, on_event=log, concurrency=2)
+        OnThread(worker, until="empty").join(60)
+    second = 2 if is_advisory(stand.case) else 1
+    assert log.deliveries == [(id, 1), (id, second)]
+    assert log.ids(EventKind.LOST) == [id], log.events
+    assert [e.outcome for e in log.of(EventKind.SETTLED)] == ["Ack"]
+    assert stand.count == 0 and stand.rows(dead=True) == []
+    assert len(set(map(_number, connections))) == 2
+
+
+def _number(connection: Any) -> int:
+    return id(connection)
+
+
+@on_cases(*ON_SERVERS)
+def test_without_the_look_nobody_would_hear_of_it(stand: Stand) -> None:
+    stand.enqueue([{}])
+    log = Log()
+    heard: list[bool] = []
+
+    def handle(delivery: Any) -> None:
+        if not heard:
+            stand.database.kill_session(stand.database.session_id(delivery.connection))
+            with contextlib.suppress(TimeoutError):
+                log.wait_for(EventKind.LOST, timeout=0.5)
+            heard.append(delivery.lost)
+
+    assert held_engine.CHECK_EVERY == 10.0
+    worker = worker_of("blocking", stand, handle, on_event=log, concurrency=1)
+    OnThread(worker, until="empty").join(60)
+    assert heard == [False]
+    # but the settlement finds out, and the row ran again
+    assert len(log.of(EventKind.LOST)) == 1 and stand.count == 0
+
+
+@on_cases(ROW_LOCK.with_(dialects=["postgres"]), ADVISORY.with_(dialects=["postgres"]))
+def test_the_task_of_a_lost_row_is_cancelled(stand: Stand) -> None:
+    stand.enqueue([{}])
+    log = Log()
+    cancelled: list[bool] = []
+
+    async def handle(delivery: Any) -> None:
+        if cancelled:
+            return
+        stand.database.kill_session(delivery.connection.info.backend_pid)
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.append(delivery.lost)
+            raise
+
+    worker: Any = AsyncWorker(
+        stand.module.QUEUE,
+        handle,
+        connect=stand.database.connect_async,  # type: ignore[attr-defined]
+        on_event=log,
+        **{**QUICK, "concurrency": 2},
+    )
+    with mock.patch.object(held_engine, "CHECK_EVERY", 0.05):
+        OnThread(worker, until="empty").join(60)
+    assert cancelled == [True] and stand.count == 0
+    assert len(log.of(EventKind.LOST)) == 1 and not log.of(EventKind.FAILED)
+
+
+@on_cases(ADVISORY.with_(dialects=["sqlite"]))
+def test_a_connection_that_belongs_to_its_thread(stand: Stand) -> None:
+    ids = stand.enqueue([{"account": str(n)} for n in range(20)])
+    log, threads = Log(), set()
+
+    def handle(delivery: Any, connection: Any) -> None:
+        threads.add(threading.get_ident())
+        connection.execute("SELECT COUNT(*) FROM jobs").fetchone()
+
+    worker = worker_of(
+        "blocking",
+        stand,
+        handle,
+        on_event=log,
+        transactional=True,
+        connect=lambda: stand.connect(check_same_thread=True),
+    )
+    OnThread(worker, until="empty").join(60)
+    assert sorted(log.ids(EventKind.SETTLED)) == sorted(ids) and not log.of(EventKind.FAILED)
+    assert 1 <= len(threads) <= 4
