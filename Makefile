@@ -13,6 +13,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 MINUTES ?= 10
+# Processes that share the tests, each with servers of its own. A file's tests stay together.
+PARALLEL ?= 3
 ARGS ?=
 
 .PHONY: demo test soak check format servers dev dist clean
@@ -22,7 +24,7 @@ demo: $(VENV)/.package
 	$(BIN)/sqlclaimgen demo $(ARGS)
 
 test: dev servers
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n $(PARALLEL) --dist loadfile $(ARGS)
 
 soak: dev servers
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -m soak $(ARGS)

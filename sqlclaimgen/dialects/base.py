@@ -147,6 +147,15 @@ class Dialect(ABC):
         """The head of a DELETE of rows found by id."""
         return f"DELETE FROM {table}"
 
+    def locked(self, rows: str) -> str:
+        """What a write of `rows`, in words, locks."""
+        return rows
+
+    locks_of_insert: ClassVar[str] = "nothing that others wait for"
+    """What an enqueue locks, in words."""
+    locks_more: ClassVar[bool] = False
+    """Whether a claim without its index locks rows that it does not take."""
+
     ids: ClassVar[str] = ":ids"
     """What stands in `IN (..)` for a list of ids."""
     exhaust_off: ClassVar[str] = ""

@@ -59,6 +59,11 @@ class SQLite(Dialect):
         "do not see each other's keys and may both deliver a row.",
     )
 
+    locks_of_insert = "the one writer's lock, until the commit"
+
+    def locked(self, rows: str) -> str:
+        return "the one writer's lock"
+
     def key_value(self, column: str) -> str:
         return f"CAST({column} AS TEXT)"
 

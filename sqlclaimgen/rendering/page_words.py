@@ -8,9 +8,10 @@ from sqlclaimgen.description.model import DeadLetterGroup, DeadLetterTable, Form
 from sqlclaimgen.rendering.markdown import code, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlclaimgen.description.model import Retry, Table
+    from sqlclaimgen.dialects import Dialect
 
 _HOW = {
     Form.ROW_LOCK: "The claim opens a transaction and locks its row with `FOR UPDATE SKIP LOCKED` "
@@ -162,7 +163,7 @@ def _retry(retry: Retry | None, table: Table) -> str:
     return grows + (f", give or take {retry.jitter:.0%}" if retry.jitter else "")
 
 
-def creating(table: Table) -> str:
+def creating(table: Table, dialects: Sequence[Dialect]) -> str:
     """What to know before the DDL is run."""
     said = "The DDL is for a new table; run it before the first consumer starts."
     schemas = [table.schema] if table.schema else []
@@ -171,6 +172,17 @@ def creating(table: Table) -> str:
     if schemas:
         names = listed([code(name) for name in dict.fromkeys(schemas)])
         said += f" It does not create {names}."
+    return f"{said} The indexes are part of it: {_without_index(dialects)}."
+
+
+def _without_index(dialects: Sequence[Dialect]) -> str:
+    """What a claim does whose index is not there."""
+    locking = [dialect.title for dialect in dialects if dialect.locks_more]
+    if not locking:
+        return "a claim without its index reads the whole table"
+    if len(locking) == len(dialects):
+        return "a claim without its index locks what it does not take"
     return (
-        said + " The indexes are part of it: a claim without its index locks what it does not take."
+        "a claim without its index reads the whole table, and on "
+        f"{listed(locking)} it locks what it does not take"
     )

@@ -47,7 +47,7 @@ def _context(description: Description, table: Table, plans: Sequence[Plan]) -> d
         "sequences": sequences.in_words(table, plans),
         "crashes": page_words.crashes(table),
         "settings": page_words.settings(table),
-        "creating": page_words.creating(table),
+        "creating": page_words.creating(table, dialects),
         "commands": [_command(description, table, plan) for plan in plans],
         "indexes": _indexes(plans),
         "statements": _sections(plans),

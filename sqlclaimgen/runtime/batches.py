@@ -75,7 +75,11 @@ _OPEN: weakref.WeakKeyDictionary[Any, weakref.ref[Batch]] = weakref.WeakKeyDicti
 
 
 def opened(connection: Any, batch: Batch) -> None:
-    """Remember that a claim's transaction is open on `connection`, until `closed`."""
+    """Remember that a claim's transaction is open on `connection`, until `closed`. One from before is
+    over: a claim refuses an open transaction, and savepoints of this one prove nothing for it."""
+    before = on(connection)
+    if before is not None:
+        before.lose()
     _OPEN[connection] = weakref.ref(batch)
 
 

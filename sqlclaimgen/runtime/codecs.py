@@ -72,6 +72,8 @@ class Codec:
             return None
         if kind.startswith("timestamp"):
             return self.from_time(value)
+        if kind == "date" and not isinstance(value, date):
+            raise ValueError(f"{value!r} is no date")
         return value
 
     def time(self, value: datetime) -> Any:

@@ -28,6 +28,13 @@ def session_of(connection: Any, *, table: str) -> Session:
     if psycopg is not None and isinstance(connection, psycopg.Connection):
         from sqlclaimgen.runtime.drivers.psycopg import PsycopgSession
 
+        if connection.info.pipeline_status:
+            # claimed rows would not be read, and every settlement would look like one that counted
+            raise UnsupportedServer(
+                f"{table}: this connection is in pipeline mode, where answers come later than they are "
+                "needed here. Leave its pipeline() block first, or use another connection.",
+                table=table,
+            )
         return PsycopgSession(connection)
     pymysql = sys.modules.get("pymysql")
     if pymysql is not None and isinstance(connection, pymysql.connections.Connection):
@@ -46,8 +53,8 @@ def session_of(connection: Any, *, table: str) -> Session:
     )
 
 
-def _kind(connection: Any) -> str:
-    kind = type(connection)
+def _kind(connection: object) -> str:
+    kind: type[object] = type(connection)
     return f"{kind.__module__}.{kind.__qualname__}"
 
 

@@ -7,6 +7,12 @@ from datetime import timedelta
 from typing import TypeAlias
 
 
+def checked_delay(delay: object) -> None:
+    """Raise TypeError for a delay that is no timedelta: of a number nobody knows the unit."""
+    if not isinstance(delay, timedelta):
+        raise TypeError(f"the delay is {delay!r}; it is a timedelta: timedelta(seconds=5)")
+
+
 @dataclass(frozen=True, slots=True)
 class Ack:
     """Done: the row is deleted, or marked finished."""
@@ -27,6 +33,9 @@ class RetryAfter:
     delay: timedelta
     error: str | None = None
     """Kept in `last_error` where the table has the role."""
+
+    def __post_init__(self) -> None:
+        checked_delay(self.delay)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,21 +76,16 @@ def _plain(given: object) -> Any:
         return dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    match value:
-        case enum.Enum():
-            return _plain(value.value)
-        case Mapping():
-            pairs = cast("dict[Any, Any]", given)
-            return {str(_plain(key)): _plain(item) for key, item in pairs.items()}
-        case list() | tuple() | set() | frozenset():
-            return [_plain(member) for member in cast("list[Any]", given)]
-        case datetime() | date():
-            return value.isoformat()
-        case uuid.UUID() | Decimal():
-            return str(value)
-        case _:
-            pass
-    return given
+    if isinstance(value, enum.Enum):
+        return _plain(value.value)
+    if isinstance(value, Mapping):
+        pairs = cast("dict[Any, Any]", given)
+        return {str(_plain(key)): _plain(item) for key, item in pairs.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(member) for member in cast("list[Any]", given)]
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return str(value) if isinstance(value, uuid.UUID | Decimal) else given
 
 
 @functools.cache

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from sqlclaimgen.runtime import utcnow
+from sqlclaimgen.runtime.protocols.claimed import Claimed
 from tests.conformance.cases import BURIED, COARSE, DELAYED, FULL, MARKED, WHOLE
-from tests.conformance.harness import Stand, on_cases
+from tests.conformance.harness import Case, Stand, on_cases
 from tests.conformance.test_claiming import rows
 
 SECOND = timedelta(seconds=1)
@@ -158,6 +159,64 @@ def test_a_claim_gives_up_rows_whose_crashes_used_the_attempts_up(stand: Stand) 
             if row["id"] in spent:
                 assert (row["queue"], row["origin"], row["attempt"]) == ("dead", "a", 1)
                 assert (row["note"], row["locked_until"]) == ("exhausted", None)
+
+
+@on_cases(FULL)
+def test_a_claim_does_not_compare_its_rows_with_one_another(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # ten thousand rows took longer than their lease so
+    def compared(one: Claimed, other: object) -> bool:
+        raise AssertionError("two rows were compared")
+
+    stand.fill([row | {"attempt": row["id"] % 2 * 4} for row in rows(stand.case, 8)])
+    monkeypatch.setattr(Claimed, "__eq__", compared)
+    assert len(stand.claim(stand.connect(), 8)._deliveries) == 4
+
+
+REUSED = Case(
+    "reused",
+    """
+    lease = "60s"
+    max_attempts = 3
+    dead_letter = { table = "jobs_dead" }
+    [table.jobs.columns]
+    id = { role = "id", type = "varchar(40)" }
+    attempt = { role = "attempt" }
+    locked_until = { role = "locked_until" }
+    note = { type = "text", null = true }
+    """,
+)
+KEYED = Case(
+    "reused-key",
+    """
+    advisory_lock = "job-{id}"
+    max_attempts = 3
+    dead_letter = { table = "jobs_dead" }
+    [table.jobs.columns]
+    id = { role = "id", type = "varchar(40)" }
+    attempt = { role = "attempt" }
+    note = { type = "text", null = true }
+    """,
+)
+
+
+@on_cases(REUSED, KEYED)
+def test_a_dead_letter_replaces_an_older_one_of_its_id(stand: Stand) -> None:
+    # a producer may use an id again once its row is given up; refused, the row would never leave, and
+    # where a claim meets it exhausted no claim would bring anything any more
+    connection = stand.connect()
+    for number, attempt in ((1, 1), (2, 3), (3, 4), (4, 4)):
+        stand.fill([{"id": "it's", "attempt": attempt, "note": str(number)}])
+        with stand.claim(connection) as claim:
+            for delivery in claim:
+                delivery.dead_letter(connection, f"reason {number}")
+        assert stand.count == 0
+        (dead,) = stand.rows(dead=True)
+        assert (dead["id"], dead["note"], dead["attempt"]) == ("it's", str(number), attempt)
+        assert dead["reason"] == ("exhausted" if attempt == 4 else f"reason {number}")
+    stand.fill([{"id": "another", "attempt": 1, "note": None}])
+    assert one(stand, connection).id == "another"
 
 
 @on_cases(BURIED)

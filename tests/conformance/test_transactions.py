@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -15,6 +17,7 @@ from sqlclaimgen.runtime import (
     LeaseLost,
     StatementFailed,
     TransactionOpen,
+    UnsupportedServer,
     transaction,
 )
 from tests.conformance.cases import FULL, MARKED, PLAIN
@@ -240,3 +243,55 @@ def test_a_closed_connection_is_a_lost_one(stand: Stand) -> None:
     assert not delivery.lost and not delivery.settled
     delivery.ack(stand.connect())
     assert stand.count == 0
+
+
+@autocommit
+@on_cases(PLAIN.with_(dialects=("postgres",)))
+def test_a_pipeline_is_refused(stand: Stand, autocommit: bool) -> None:
+    # its answers come late: a claim would lose its rows, and a lost lease would look like a settlement
+    stand.fill(rows(stand.case, 2))
+    connection = stand.connect(autocommit=autocommit)
+    with stand.claim(connection) as claim:
+        (delivery,) = claim
+        with connection.pipeline():
+            for refused in (lambda: stand.claim(connection), lambda: delivery.ack(connection)):
+                with pytest.raises(UnsupportedServer, match="pipeline mode"):
+                    refused()
+        assert stand.count == 2
+        delivery.ack(connection)
+    assert stand.count == 1
+
+
+class Autocommit(sqlite3.Connection):
+    """What `autocommit=True` does to a connection of sqlite3, from Python 3.12 on."""
+
+    autocommit = True
+
+    def commit(self) -> None:
+        pass
+
+    def rollback(self) -> None:
+        pass
+
+
+@on_cases(FULL.with_(dialects=("sqlite",)))
+def test_a_commit_that_the_connection_ignores_is_made(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 2))
+    options: dict[str, Any] = {"isolation_level": None, "factory": Autocommit}
+    if sys.version_info >= (3, 12):
+        options = {"autocommit": True}
+    connection = sqlite3.connect(stand.database.path, **options)
+    with stand.claim(connection) as claim:
+        (delivery,) = claim
+        assert not connection.in_transaction
+        with pytest.raises(ZeroDivisionError), transaction(connection):
+            connection.execute("UPDATE jobs SET note = 'effect'")
+            raise ZeroDivisionError
+        assert not connection.in_transaction
+        with transaction(connection):
+            connection.execute("UPDATE jobs SET note = 'again' WHERE id = 2")
+            delivery.ack(connection)
+        assert not connection.in_transaction
+    assert stand.unfinished == 1
+    assert [row["note"] for row in stand.rows()] == [None, "again"]
+    connection.close()

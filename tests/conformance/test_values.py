@@ -170,3 +170,18 @@ def test_a_row_that_does_not_decode_can_be_settled(stand: Stand) -> None:
             delivery.ack(connection)
     assert seen == [(1, "jobs", 1), (2, "jobs", 1)]
     assert [row["id"] for row in stand.rows()] == [3]
+
+
+@on_cases(TYPES.with_(dialects=("postgres",)))
+def test_a_time_without_end_keeps_no_other_row_from_its_claim(stand: Stand) -> None:
+    # psycopg cannot read it, and every claim that met the row failed
+    stand.enqueue([{"words": str(n)} for n in range(3)])
+    connection = stand.connect()
+    for column, value in (("moment", "infinity"), ("day", "infinity"), ("moment", "0044-03-15 BC")):
+        stand.database.execute(f"UPDATE jobs SET {column} = '{value}' WHERE id = 1")
+        with stand.claim(connection, 3) as claim:
+            first, *others = claim
+            assert [delivery.row.words for delivery in others] == ["1", "2"]
+            with pytest.raises(RowInvalid, match=column):
+                _ = first.row
+        stand.database.execute(f"UPDATE jobs SET {column} = NULL WHERE id = 1")

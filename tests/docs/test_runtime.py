@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import os
 import re
@@ -19,6 +20,7 @@ import pytest
 from sqlclaimgen import runtime
 from sqlclaimgen.runtime.worker.events import EventKind
 from sqlclaimgen.runtime.worker.faces import AsyncWorker, Worker
+from sqlclaimgen.runtime.worker.settings import Options, Settings
 from tests.servers import PostgresDatabase
 from tests.support.generated import Generated, generate
 
@@ -176,12 +178,13 @@ def test_every_setting_is_in_the_table() -> None:
     listed = set(re.findall(r"^\| `(\w+)`", section, re.M))
     for face in (Worker, AsyncWorker):
         given = set(inspect.signature(face.__init__).parameters) - {"self", "queue", "handler"}
-        assert listed == given
-    threads = inspect.signature(Worker.__init__).parameters
+        assert given == {"connect", "options"}
+    defaults: dict[str, Any] = {f.name: f.default for f in dataclasses.fields(Settings)}
+    assert listed == {"connect", *Options.__annotations__} == {"connect", *defaults}
     for name, unless in re.findall(r"^\| `(\w+)` \| `?\"?([\w.]+)\"?`? \|", section, re.M):
-        default = threads[name].default
         if unless in ("required", "none"):
             continue
+        default = defaults[name]
         assert str(default) == unless or float(default) == float(unless), name
 
 

@@ -262,7 +262,10 @@ def test_dd_16_an_outage_of_three_leases(stand: Stand) -> None:
     running.stop()
     running.join()
     assert stand.count == 0
-    # late is not lost: the first was settled with its old token, nobody had taken it
-    assert [id for id, _ in log.deliveries] == [first, second]
-    assert log.of(EventKind.OVERDUE) and not log.of(EventKind.LOST)
-    assert {e.id for e in log.of(EventKind.SETTLED)} == {first, second}
+    # late is not lost: both are settled with their old tokens, unless a claim took them first, this
+    # worker's own among them; then what is left in the process of the old claim is discarded
+    assert log.of(EventKind.OVERDUE) and log.deliveries[0] == (first, 1)
+    assert sorted(log.ids(EventKind.SETTLED)) == [first, second]
+    again = [(id, attempt) for id, attempt in log.deliveries if attempt == 2]
+    assert sorted(log.ids(EventKind.LOST)) == sorted(id for id, _ in again)
+    assert len(log.deliveries) <= 3

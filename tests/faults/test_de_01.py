@@ -128,20 +128,17 @@ def test_a_twin_that_removes_first_is_caught(stand: Stand) -> None:
 
 
 @on_cases(OWN_IDS)
-def test_a_dead_letter_that_exists_already_loses_nothing(stand: Stand) -> None:
-    """The id is dead already, and a new row of that id dies too: refused, and the row stays."""
+def test_a_dead_letter_of_an_id_that_is_dead_already_is_filed(stand: Stand) -> None:
+    """The newer one replaces the older: refused, the row would stay for ever, and once crashes used
+    its attempts up it would fail every claim that met it."""
     import uuid
 
     id = uuid.UUID(int=7)
     connection = stand.connect()
-    for _ in range(2):
+    for error in ("first", "second"):
         stand.enqueue([{"id": id}])
         with stand.claim(connection) as deliveries:
             for delivery in deliveries:
-                if stand.rows(dead=True):
-                    with pytest.raises(ClaimError):
-                        delivery.dead_letter(connection)
-                else:
-                    delivery.dead_letter(connection)
-    assert [row["id"] for row in stand.rows(dead=True)] == [id]
-    assert [row["id"] for row in stand.rows()] == [id]
+                delivery.dead_letter(connection, error=error)
+        assert [(row["id"], row["error"]) for row in stand.rows(dead=True)] == [(id, error)]
+        assert stand.rows() == []

@@ -18,7 +18,7 @@ import pymysql
 
 from app.models import Customer, Report
 from queues import advisory_small, lease_all, lease_small, row_lock_small
-from sqlclaimgen.runtime import RetryAfter, Worker, transaction
+from sqlclaimgen.runtime import AsyncWorker, RetryAfter, Worker, transaction
 
 
 def produce(conn: psycopg.Connection, light: sqlite3.Connection) -> int:
@@ -56,6 +56,7 @@ def dsn() -> psycopg.Connection:
 
 def work() -> None:
     Worker(lease_all.QUEUE, handler, connect=dsn, groups=["q"], concurrency=8)
+    AsyncWorker(lease_all.QUEUE, handler, connect=dsn, on_invalid="keep", retry=lambda n, e: n * 2.0)
 '''
 
 WRONG = '''"""Every line marked E must be refused by both checkers."""
@@ -68,7 +69,7 @@ import pymysql
 
 from app.models import Customer, Report
 from queues import advisory_small, lease_all, lease_one, lease_small, row_lock_small
-from sqlclaimgen.runtime import DeadLetter, RetryAfter, Worker
+from sqlclaimgen.runtime import AsyncWorker, DeadLetter, RetryAfter, Worker
 
 new = lease_all.New(id=1, queue="q", customer=Customer("c"), payload=Report(id=7))
 
@@ -123,6 +124,11 @@ def dsn() -> psycopg.Connection:
 Worker(lease_small.QUEUE, delayed, connect=dsn)  # E an outcome that the table lacks
 Worker(lease_small.QUEUE, buried, connect=dsn)  # E an outcome that the table lacks
 Worker(lease_small.QUEUE, other, connect=dsn)  # E a delivery of another table
+Worker(lease_all.QUEUE, other)  # E no connect
+Worker(lease_all.QUEUE, other, connect=dsn, concurency=8)  # E no such option
+Worker(lease_all.QUEUE, other, connect=dsn, concurrency="8")  # E a number
+AsyncWorker(lease_all.QUEUE, other, connect=dsn, on_invalid="drop")  # E no such policy
+AsyncWorker(lease_all.QUEUE, other, connect=dsn, on_event=print, retry=3)  # E a function
 '''
 
 

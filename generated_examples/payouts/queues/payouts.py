@@ -280,7 +280,12 @@ INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "
     "amount", "currency", "reason", "error", "failed_at")
 SELECT "id", "account", "due_at", "attempt" - 1, "paid_at", "last_error", "amount", "currency",
     CAST(:reason AS text), CAST(:error AS text), :now
-FROM moved\
+FROM moved
+ON CONFLICT ("id") DO UPDATE
+SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = excluded."attempt",
+    "paid_at" = excluded."paid_at", "last_error" = excluded."last_error",
+    "amount" = excluded."amount", "currency" = excluded."currency", "reason" = excluded."reason",
+    "error" = excluded."error", "failed_at" = excluded."failed_at"\
 """,
         "enqueue": """\
 INSERT INTO "payouts" ("id", "account", "amount", "currency", "attempt", "due_at")
@@ -446,7 +451,12 @@ SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amoun
 FROM `payouts` FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL
-FOR UPDATE\
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `due_at` = VALUES(`due_at`),
+    `attempt` = VALUES(`attempt`), `paid_at` = VALUES(`paid_at`),
+    `last_error` = VALUES(`last_error`), `amount` = VALUES(`amount`),
+    `currency` = VALUES(`currency`), `reason` = VALUES(`reason`), `error` = VALUES(`error`),
+    `failed_at` = VALUES(`failed_at`)\
 """,
         "dead_letter_remove": """\
 DELETE settled FROM `payouts` AS settled FORCE INDEX (PRIMARY)
@@ -615,7 +625,12 @@ SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amoun
 FROM `payouts` FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL
-FOR UPDATE\
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `due_at` = VALUES(`due_at`),
+    `attempt` = VALUES(`attempt`), `paid_at` = VALUES(`paid_at`),
+    `last_error` = VALUES(`last_error`), `amount` = VALUES(`amount`),
+    `currency` = VALUES(`currency`), `reason` = VALUES(`reason`), `error` = VALUES(`error`),
+    `failed_at` = VALUES(`failed_at`)\
 """,
         "dead_letter_remove": """\
 DELETE settled FROM `payouts` AS settled FORCE INDEX (PRIMARY)
@@ -733,7 +748,12 @@ INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "
 SELECT "id", "account", "due_at", "attempt" - 1, "paid_at", "last_error", "amount", "currency",
     :reason, :error, :now
 FROM "payouts"
-WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL
+ON CONFLICT ("id") DO UPDATE
+SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = excluded."attempt",
+    "paid_at" = excluded."paid_at", "last_error" = excluded."last_error",
+    "amount" = excluded."amount", "currency" = excluded."currency", "reason" = excluded."reason",
+    "error" = excluded."error", "failed_at" = excluded."failed_at"\
 """,
         "dead_letter_remove": """\
 DELETE FROM "payouts"

@@ -10,7 +10,9 @@ from typing import Any
 
 import psycopg
 from psycopg import errors
-from psycopg.pq import TransactionStatus
+from psycopg.abc import AdaptContext, Buffer
+from psycopg.adapt import Loader, Transformer
+from psycopg.pq import Format, TransactionStatus
 from psycopg.rows import tuple_row
 
 from sqlclaimgen.runtime.drivers.base import Session
@@ -73,6 +75,32 @@ def notified(connection: Any, seconds: float) -> bool:
     return len(list(connection.notifies(timeout=seconds, stop_after=1))) > 0
 
 
+class _TimeOrText(Loader):
+    """A time or date, or its text where Python has no value for it."""
+
+    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
+        super().__init__(oid, context)
+        known = psycopg.adapters.get_loader(oid, Format.TEXT)
+        assert known is not None
+        self._known = known(oid, context)
+
+    def load(self, data: Buffer) -> Any:
+        try:
+            return self._known.load(data)
+        except psycopg.DataError:
+            return bytes(data).decode()
+
+
+def rows_with_text(cursor: Any) -> list[tuple[Any, ...]]:
+    """The rows that the cursor brought and could not read, for a time of one is `infinity`, say: it is
+    text here, so that the row keeps no other one of its claim from being read."""
+    for name in ("timestamptz", "timestamp", "date"):
+        cursor.adapters.register_loader(name, _TimeOrText)
+    transformer = Transformer(cursor)
+    transformer.set_pgresult(cursor.pgresult)
+    return transformer.load_rows(0, cursor.pgresult.ntuples, tuple)
+
+
 class PsycopgSession(Session):
     """A psycopg connection, in autocommit or not."""
 
@@ -101,7 +129,10 @@ class PsycopgSession(Session):
         with psycopg.Cursor(self.connection, row_factory=tuple_row) as cursor:
             cursor.execute(pyformat(sql).encode(), parameters)
             described = cursor.description
-            rows = cursor.fetchall() if described is not None else ()
+            try:
+                rows = cursor.fetchall() if described is not None else ()
+            except psycopg.DataError:
+                rows = rows_with_text(cursor)
             return Result(rows, cursor.rowcount, described=described)
 
     def close(self) -> None:

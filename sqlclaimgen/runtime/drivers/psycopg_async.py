@@ -9,7 +9,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
-from sqlclaimgen.runtime.drivers.psycopg import fault, opening, shut
+from sqlclaimgen.runtime.drivers.psycopg import fault, opening, rows_with_text, shut
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.placeholders import pyformat
 from sqlclaimgen.runtime.steps import (
@@ -89,7 +89,10 @@ class AsyncPsycopgSession:
         async with psycopg.AsyncCursor(self.connection, row_factory=tuple_row) as cursor:
             await cursor.execute(pyformat(sql).encode(), parameters)
             described = cursor.description
-            rows = await cursor.fetchall() if described is not None else ()
+            try:
+                rows = await cursor.fetchall() if described is not None else ()
+            except psycopg.DataError:
+                rows = rows_with_text(cursor)
             return Result(rows, cursor.rowcount, described=described)
 
     def fault(self, error: BaseException) -> FaultKind | None:

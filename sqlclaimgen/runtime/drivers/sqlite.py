@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,10 +57,35 @@ class SQLiteSession(Session):
             case _:
                 return super().execute(step)
 
+    def commit(self) -> None:
+        if self._by_itself:
+            self.run("COMMIT", {})
+        else:
+            super().commit()
+
+    def rollback(self) -> None:
+        if not self._by_itself:
+            super().rollback()
+            return
+        try:
+            self.run("ROLLBACK", {})
+        except sqlite3.Error:
+            self.close()
+
+    @property
+    def _by_itself(self) -> bool:
+        """Whether a transaction is open that the connection's own commit and rollback ignore: with
+        `autocommit=True` (Python 3.12)."""
+        return getattr(self.connection, "autocommit", False) is True and self.in_transaction
+
     def close(self) -> None:
         self.connection.close()
 
     def prepare(self) -> None:
+        if sys.version_info >= (3, 12):
+            # with `autocommit=False` a transaction is always open
+            self.connection.autocommit = True
+            self.connection.autocommit = sqlite3.LEGACY_TRANSACTION_CONTROL
         self.connection.isolation_level = None
         self.run("PRAGMA journal_mode = WAL", {})
         self.run("PRAGMA busy_timeout = 10000", {})

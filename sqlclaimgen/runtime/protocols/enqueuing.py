@@ -6,8 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 from sqlclaimgen.runtime.errors import AlreadyQueued, FaultKind, StatementFailed
+from sqlclaimgen.runtime.outcomes import checked_delay
 from sqlclaimgen.runtime.protocols.outcomes import due_at
-from sqlclaimgen.runtime.queue import Bound
+from sqlclaimgen.runtime.queue import Bound, Column
 from sqlclaimgen.runtime.steps import Protocol
 from sqlclaimgen.runtime.values import encoded
 
@@ -15,10 +16,8 @@ from sqlclaimgen.runtime.values import encoded
 def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
     """Insert one row and return its id. Raises AlreadyQueued when its dedupe key is in the table."""
     queue = bound.queue
-    parameters = {
-        column.field: encoded(bound.codec, column, getattr(new, column.field))
-        for column in queue.enqueued
-    }
+    checked_delay(delay)
+    parameters = {column.field: _encoded(bound, column, new) for column in queue.enqueued}
     if queue.retry_after is not None:
         due = due_at(bound.now(), delay)
         parameters[queue.retry_after.field] = bound.codec.encode(queue.retry_after.kind, due)
@@ -34,6 +33,16 @@ def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
         raise _queued(bound, new)
     # MySQL returns nothing: the id is the producer's, or the last one that was generated
     return getattr(new, queue.id_field, result.last_id)
+
+
+def _encoded(bound: Bound, column: Column, new: Any) -> Any:
+    try:
+        return encoded(bound.codec, column, getattr(new, column.field))
+    except TypeError as error:
+        raise TypeError(
+            f"{bound.queue.table}: {column.field} of the row to enqueue does not encode: {error}. Give "
+            "plain data, a dataclass, a pydantic model, or what the column's own type holds."
+        ) from error
 
 
 def _names(error: StatementFailed, index: str | None) -> bool:

@@ -23,11 +23,17 @@ def apart(
     if most is None:
         return list(rows), 0
     if not bound.has("exhaust"):
-        live = [row for row in rows if not (row.rest and row.rest[-1])]
-        return live, len(rows) - len(live)
-    live = [row for row in rows if row.attempt <= most or row_in_dead_group(bound, row)]
-    spent = sorted(row.id for row in rows if row not in live)
+        left = [row for row in rows if not (row.rest and row.rest[-1])]
+        return left, len(rows) - len(left)
+    live: list[Claimed] = []
+    spent: list[Any] = []
+    for row in rows:
+        if row.attempt <= most or row_in_dead_group(bound, row):
+            live.append(row)
+        else:
+            spent.append(row.id)
     if spent:
+        spent.sort()
         ids = bound.codec.ids(bound.queue.id_kind, spent)
         moved = {"now": bound.codec.time(now), "reason": REASON, "error": None}
         yield from bound.run("exhaust", {**ids, **moved})

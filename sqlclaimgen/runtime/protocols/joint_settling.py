@@ -168,7 +168,7 @@ def _leave(bound: Bound, held: Sequence[Held], *, failed: bool, joined: bool) ->
         batch.lose()
         return
     try:
-        still = yield from _still_open(held[0])
+        still = not batch.over and (yield from _still_open(held[0]))
     except StatementFailed as error:
         yield Rollback()
         batch.undo()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import inspect
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -112,7 +114,7 @@ class Core:
         listening: asyncio.Future[None] | None = None
         try:
             if self._settings.check:
-                await checks.run(self._queue, self._settings, self._connect, self._report, stop)
+                await checks.run(self._queue, self._settings, self._usable, self._report, stop)
             if stop.is_set():
                 return True
             if self._settings.notify and self._queue.channel is not None and not self._until_empty:
@@ -127,7 +129,25 @@ class Core:
 
     def _engine(self, alarm: Alarm, stop: asyncio.Event) -> LeaseEngine | HeldEngine:
         form = held_form_of(self._queue)
-        shared = (self._settings, self._runner, self._connect, self._report, alarm, stop)
+        shared = (self._settings, self._runner, self._usable, self._report, alarm, stop)
         if form is None:
             return LeaseEngine(self._queue, *shared)
         return HeldEngine(self._queue, form, *shared)
+
+    def _usable(self) -> Any:
+        """Call `connect`. Raises ClaimError for a connection that the handler could not be given."""
+        connection = self._connect()
+        if not self._settings.transactional or not self._runner.in_loop:
+            return connection
+        if inspect.isawaitable(connection):
+            return connection
+        kind = f"{type(connection).__module__}.{type(connection).__qualname__}"
+        with contextlib.suppress(Exception):  # it may be no connection at all
+            connection.close()
+        raise ClaimError(
+            f"{self._queue.table}: a transactional handler that is `async` needs a connection of asyncio, "
+            f"and `connect` gave a {kind}, which blocks and belongs to a thread of the worker's. Give "
+            "`connect` something to await (psycopg.AsyncConnection.connect), or make the handler plain: "
+            "an AsyncWorker runs it on that thread.",
+            table=self._queue.table,
+        )

@@ -7,16 +7,14 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Generator
 from types import FrameType
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker.core import Core
-from sqlclaimgen.runtime.worker.events import Hook
 from sqlclaimgen.runtime.worker.handlers import LoopRunner, ThreadRunner
-from sqlclaimgen.runtime.worker.settings import Settings
+from sqlclaimgen.runtime.worker.settings import Options, Settings
 
 D = TypeVar("D")
 O = TypeVar("O")
@@ -70,9 +68,9 @@ class _Face(Generic[D, O]):
 class Worker(_Face[D, O]):
     """Claims rows and runs a plain handler on threads.
 
-    Times are seconds. `connect` opens a connection of the worker's own: three under a lease, whatever
-    `concurrency` is, and one for each handler in the other forms. Handlers return one of the table's
-    outcomes, or None for an ack; an exception is a failure under the table's retry policy.
+    `connect` opens a connection of the worker's own: three under a lease, whatever `concurrency` is, and
+    one for each handler in the other forms. Handlers return one of the table's outcomes, or None for an
+    ack; an exception is a failure under the table's retry policy. Options describes the rest.
     """
 
     def __init__(
@@ -81,40 +79,9 @@ class Worker(_Face[D, O]):
         handler: Callable[[D], O | None] | Callable[[D, Any], O | None],
         *,
         connect: Callable[[], Any],
-        groups: Sequence[Any] | None = None,
-        concurrency: int = 8,
-        poll_interval: float = 1.0,
-        transactional: bool = False,
-        on_invalid: Literal["keep", "retry", "dead_letter"] = "retry",
-        retry: Callable[[int, BaseException], timedelta | float] | None = None,
-        drain_timeout: float = 30.0,
-        statement_timeout: float = 30.0,
-        max_backoff: float = 30.0,
-        notify: bool = True,
-        check: bool = True,
-        signals: bool = True,
-        longest_handler: float | None = None,
-        on_event: Hook | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(
-            queue,
-            Settings(
-                concurrency=concurrency,
-                groups=groups,
-                poll_interval=poll_interval,
-                transactional=transactional,
-                on_invalid=on_invalid,
-                drain_timeout=drain_timeout,
-                statement_timeout=statement_timeout,
-                max_backoff=max_backoff,
-                notify=notify,
-                check=check,
-                retry=retry,
-                on_event=on_event,
-                signals=signals,
-                longest_handler=longest_handler,
-            ),
-        )
+        super().__init__(queue, Settings(**options))
         self._handler = handler
         self._connect = connect
 
@@ -170,40 +137,10 @@ class AsyncWorker(_Face[D, O]):
         ),
         *,
         connect: Callable[[], Any],
-        groups: Sequence[Any] | None = None,
-        concurrency: int = 100,
-        poll_interval: float = 1.0,
-        transactional: bool = False,
-        on_invalid: Literal["keep", "retry", "dead_letter"] = "retry",
-        retry: Callable[[int, BaseException], timedelta | float] | None = None,
-        drain_timeout: float = 30.0,
-        statement_timeout: float = 30.0,
-        max_backoff: float = 30.0,
-        notify: bool = True,
-        check: bool = True,
-        signals: bool = True,
-        longest_handler: float | None = None,
-        on_event: Hook | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        super().__init__(
-            queue,
-            Settings(
-                concurrency=concurrency,
-                groups=groups,
-                poll_interval=poll_interval,
-                transactional=transactional,
-                on_invalid=on_invalid,
-                drain_timeout=drain_timeout,
-                statement_timeout=statement_timeout,
-                max_backoff=max_backoff,
-                notify=notify,
-                check=check,
-                retry=retry,
-                on_event=on_event,
-                signals=signals,
-                longest_handler=longest_handler,
-            ),
-        )
+        options.setdefault("concurrency", 100)
+        super().__init__(queue, Settings(**options))
         self._handler = handler
         self._connect = connect
 

@@ -87,6 +87,9 @@ class Running:
 class Runner(ABC):
     """Starts handlers."""
 
+    in_loop: bool = False
+    """Whether they run in the team's event loop, where no blocking connection can be used."""
+
     @abstractmethod
     def start(self, delivery: AnyDelivery) -> Running:
         """Start the handler on a delivery."""
@@ -135,6 +138,7 @@ class LoopRunner(Runner):
         self._handler = handler
         self._loop = loop
         self._plain = None if is_async(handler) else ThreadRunner(handler)
+        self.in_loop = self._plain is None
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, delivery: AnyDelivery) -> Running:

@@ -11,6 +11,23 @@ from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.worker.handlers import Running
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
+from sqlclaimgen.runtime.worker.work import Turns
+
+
+class Turn:
+    """One row's turn among those of its partition key, in the order in which they were claimed."""
+
+    def __init__(self, turns: Turns, key: Any) -> None:
+        self._turns = turns
+        self._key = key
+        self.begun: asyncio.Future[None] = asyncio.ensure_future(turns.take(key))
+        """Done when the rows before it have ended. A task begins after those that were made before it."""
+
+    def leave(self) -> None:
+        """It has ended, or will never begin."""
+        if self.begun.done() and not self.begun.cancelled():
+            self._turns.leave(self._key)
+        self.begun.cancel()
 
 
 @dataclass(eq=False, slots=True)
@@ -21,8 +38,8 @@ class Work:
     group: Any
     line: Line
     session: AsyncSession
-    turn: asyncio.Future[None] | None = None
-    """Done when the rows of its partition key that were claimed before it have ended."""
+    turn: Turn | None = None
+    """None: it has no partition key, and may begin at once."""
     running: Running | None = None
     failed: bool = False
     """The handler raised: the outcome is the table's policy, not its own."""

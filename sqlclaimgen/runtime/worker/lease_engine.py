@@ -139,15 +139,19 @@ class LeaseEngine:
             self._alarm.hush()
             busy = bool(self._work)  # before the claim: what is settled during it may be due again
             try:
+                session = await self._claims.open()
                 if scopes is None:
-                    scopes = Scopes((await self._claims.open()).bound, self._settings.groups)
+                    scopes = Scopes(session.bound, self._settings.groups)
                 await self._forgo()
+                await self._recovered()
                 found, full = await self._claim_round(scopes, free)
             except Exception as error:
                 if type(error) is ClaimError or isinstance(error, UnsupportedServer):
                     raise  # the worker was called wrongly; waiting mends nothing
                 if isinstance(error, StatementFailed) and isinstance(error.unanswered, Taken):
                     self._unanswered.append(error.unanswered)
+                for item in self._work.values():
+                    item.waited_for = True
                 await self._claims.pause(error, self._stop)
                 continue
             if until_empty and not (found or busy):
@@ -155,6 +159,20 @@ class LeaseEngine:
             if full and self._failures < self._settings.concurrency:
                 continue
             await self._idle(until_empty)
+
+    async def _recovered(self) -> None:
+        """After an outage: let leases that ran out be extended and settled first, so that this worker
+        does not take its own rows from itself. Each is waited for once, for one lease at most."""
+        until = time.monotonic() + 2 * self._half
+        while not self._stop.is_set():
+            held = [item for item in self._work.values() if item.waited_for and item.is_live()]
+            late = [item for item in held if item.delivery.overdue]
+            if not late:
+                return
+            if time.monotonic() > until:
+                for item in late:
+                    item.waited_for = False
+            await self._first(asyncio.sleep(0.02), self._stop.wait())
 
     async def _idle(self, until_empty: bool) -> None:
         """Wait for what may bring rows. When every handler fails, that is time alone."""

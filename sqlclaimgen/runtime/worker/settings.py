@@ -3,41 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, TypedDict, get_args
 
 from sqlclaimgen.runtime.worker.events import Hook
 
-INVALID_POLICIES = ("keep", "retry", "dead_letter")
+InvalidPolicy = Literal["keep", "retry", "dead_letter"]
+INVALID_POLICIES = get_args(InvalidPolicy)
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of Worker and AsyncWorker beside `connect`; what is left out is as in
+    Settings."""
+
+    concurrency: int
+    """Handlers at a time: 8 unless set, and 100 for an AsyncWorker."""
+    groups: Sequence[Any] | None
+    """The groups to claim from, in turn; a None among them stands for rows without a group. None: the
+    whole table."""
+    poll_interval: float
+    """The wait after a claim that found nothing."""
+    transactional: bool
+    """Give the handler a connection, whose writes commit with the ack."""
+    on_invalid: InvalidPolicy
+    """What becomes of a row that does not decode."""
+    retry: Callable[[int, BaseException], timedelta | float] | None
+    """Attempt and error to a delay (timedelta or seconds), instead of the table's own policy."""
+    drain_timeout: float
+    """How long handlers may go on after a stop was asked for."""
+    statement_timeout: float
+    """The client's own limit on every statement and every connect."""
+    max_backoff: float
+    """The longest wait between two tries after an error."""
+    notify: bool
+    """Listen for notifications, where the description says `notify`."""
+    check: bool
+    """Look at the server before the first claim."""
+    signals: bool
+    """Drain on SIGTERM and SIGINT, on the main thread."""
+    longest_handler: float | None
+    """How long handlers run at most: start-up compares it with the server's timeouts. None: not known."""
+    on_event: Hook | None
+    """Called with every event, on the worker's own thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What Worker and AsyncWorker were given, checked."""
+    """What Worker and AsyncWorker were given (see Options), the rest as it is unless set, checked."""
 
-    concurrency: int
-    groups: Sequence[Any] | None
-    """None: the whole table."""
-    poll_interval: float
-    transactional: bool
-    on_invalid: str
-    """What becomes of a row that does not decode: `keep`, `retry` or `dead_letter`."""
-    drain_timeout: float
-    """How long handlers may go on after a stop was asked for."""
-    statement_timeout: float
-    """The client's own limit on every statement: a dead server cannot hold a shutdown."""
-    max_backoff: float
-    """The longest wait between two tries after errors."""
-    notify: bool
-    check: bool
-    """Whether the start-up checks run."""
-    retry: Callable[[int, BaseException], Any] | None = None
-    """Attempt and error to a delay (timedelta or seconds), instead of the table's own policy."""
-    on_event: Hook | None = None
+    concurrency: int = 8
+    groups: Sequence[Any] | None = None
+    poll_interval: float = 1.0
+    transactional: bool = False
+    on_invalid: InvalidPolicy = "retry"
+    retry: Callable[[int, BaseException], timedelta | float] | None = None
+    drain_timeout: float = 30.0
+    statement_timeout: float = 30.0
+    """A dead server cannot hold a shutdown."""
+    max_backoff: float = 30.0
+    notify: bool = True
+    check: bool = True
     signals: bool = True
     longest_handler: float | None = None
-    """The longest a handler runs; None: not known."""
-    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    on_event: Hook | None = None
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:

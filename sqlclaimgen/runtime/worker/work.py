@@ -29,6 +29,8 @@ class InWork:
     ended: bool = False
     """The handler has ended; what is left is the settlement."""
     overdue_told: bool = False
+    waited_for: bool = True
+    """Whether a claim waits for its extension when it is overdue."""
     lost_told: bool = False
     unanswered: bool = False
     """A COMMIT of its settlement got no answer."""

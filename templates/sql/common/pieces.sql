@@ -108,6 +108,14 @@
 {% for w in ("reason", "error", "time") %}{% if t.dead_extra(w) %}, {{ typed(w) }}{% endif %}{% endfor %}
 {% endmacro %}
 
+{# The columns of a dead letter that replace those of an older one of the same id. #}
+{% macro superseded(before, after="") %}
+{% set c = [] %}
+{% for one in t.columns if one.name != t.id %}{% do c.append(one.name ~ " = " ~ before ~ one.name ~ after) %}{% endfor %}
+{% for w in ("reason", "error", "time") if t.dead_extra(w) %}{% do c.append(t.dead_extra(w) ~ " = " ~ before ~ t.dead_extra(w) ~ after) %}{% endfor %}
+{{ c | join(", ") }}
+{%- endmacro %}
+
 {# The parameter behind a column that dead letters alone have. #}
 {% macro typed(w) %}{{ ":now" if w == "time" else t.dialect.typed(w, "text") }}{% endmacro %}
 

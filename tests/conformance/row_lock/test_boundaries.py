@@ -433,6 +433,35 @@ def open_transactions(stand: Stand, connection: Any) -> int:
     return int(stand.database.value(sql.get(stand.dialect, sql["mysql"]), [session]))
 
 
+@on_cases(FULL, MINIMAL)
+def test_a_second_claim_holds_nothing_for_the_first(stand: Stand, connection: Any) -> None:
+    # the second one's savepoint has the name of the first one's
+    filled(stand, 2)
+    with stand.claim(connection) as deliveries:
+        for first in deliveries:
+            connection.commit()
+            with stand.claim(connection) as others:
+                for second in others:
+                    assert first.lost
+                    with pytest.raises(ClaimLost):
+                        first.ack(connection)
+                    second.ack(connection)
+            assert stand.unfinished == 1
+    assert first.lost and not first.settled
+
+
+@on_cases(FULL, MINIMAL)
+def test_a_block_commits_no_other_claim(stand: Stand, connection: Any) -> None:
+    filled(stand, 2)
+    outer = stand.claim(connection)
+    with pytest.raises(ClaimLost), outer:
+        connection.commit()
+        for delivery in stand.claim(connection):
+            delivery.ack(connection)
+    connection.rollback()
+    assert stand.unfinished == 2
+
+
 @on_cases(FULL.with_(dialects=("mysql", "mariadb")))
 def test_without_the_savepoint_it_would_not_be_found(
     stand: Stand, monkeypatch: pytest.MonkeyPatch

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime import EventKind
+from sqlclaimgen.runtime import ClaimError, EventKind
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.held.cases import ADVISORY, ROW_LOCK, SERVERS, is_advisory
 from tests.worker.held.runs import prepare
+from tests.worker.support.cases import JOBS
 from tests.worker.support.running import Log, OnThread, worker_of, working
 
 FACES = ["blocking", "asyncio"]
@@ -65,6 +66,8 @@ def test_each_outcome_reaches_the_table(stand: Stand, face: str, transactional: 
     worker = worker_of(
         face, stand, handle, on_event=log, transactional=transactional, retry=lambda *_: 3600
     )
+    if transactional:
+        worker._handler = handle  # plain: it runs on the connection's thread
     run_until_empty(worker)
     rows = {row["id"]: row for row in stand.rows()}
     assert set(rows) == {ids["later"], ids["raises"]}, log.events
@@ -210,6 +213,26 @@ def test_the_handlers_connection_refuses_to_end_its_transaction(stand: Stand) ->
     assert not any(outcome == "Ack" for _, outcome in settled), log.events
     committed = {row[0] for row in stand.database.execute("SELECT job FROM history")}
     assert committed <= {ids[3]}
+
+
+@pytest.mark.parametrize("check", [True, False], ids=["checked", "unchecked"])
+@on_cases(ROW_LOCK, ADVISORY, JOBS)
+def test_an_async_handler_is_given_no_blocking_connection(stand: Stand, check: bool) -> None:
+    stand.enqueue([{}])
+    before, log = stand.rows(), Log()
+    handled: list[Any] = []
+    options: Any = {"on_event": log, "transactional": True, "check": check}
+    worker = worker_of("asyncio", stand, lambda *given: handled.append(given), **options)
+    with pytest.raises(ClaimError, match="needs a connection of asyncio, and `connect` gave a "):
+        OnThread(worker).join(30)
+    # no delivery is spent on it, nothing is tried again, no connection is left
+    assert stand.rows() == before and handled == []
+    assert [event.kind for event in log.events] == [EventKind.STOPPED], log.events
+    stand.database.wait_until_idle()
+    worker = worker_of("asyncio", stand, lambda *given: None, **options)
+    worker._handler = lambda *given: handled.append(given)
+    run_until_empty(worker)
+    assert len(handled) == 1 and stand.count == 0
 
 
 def worker_stops_after(worker: Any, log: Log, number: int) -> None:

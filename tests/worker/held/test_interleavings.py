@@ -20,7 +20,7 @@ from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.protocols.transaction import in_transaction
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Commit, DropKey, Protocol, Rollback, Run, Step
-from sqlclaimgen.runtime.worker.held_engine import ping
+from sqlclaimgen.runtime.worker.held_rows import ping
 from tests.conformance.fifo.fifo_cases import careless, unguarded
 from tests.conformance.harness import Case, Stand, on_cases, substituting, unlocked
 from tests.conformance.stepping import Stepper

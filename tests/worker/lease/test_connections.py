@@ -70,6 +70,7 @@ def test_nothing_is_left_of_a_worker(stand: Stand) -> None:
     stand.enqueue([{"payload": n} for n in range(20)])
     worker_of("blocking", stand, lambda d: None).run("empty")
     deadline = time.monotonic() + 10
+    threads: list[str] = []
     while time.monotonic() < deadline:
         threads = [t.name for t in threading.enumerate() if t.name.startswith("sqlclaimgen")]
         if not (threads or worker_sessions(stand)):

@@ -90,9 +90,9 @@ def test_effects_outside_the_transaction_of_the_ack_are_found_out(stand: Stand) 
     for _ in range(2):
         worker_of("blocking", stand, handle, concurrency=1).run("empty")
     assert stand.count == 0
-    with pytest.raises(AssertionError, match="twice: .2."):
+    with pytest.raises(AssertionError, match=r"twice: .2."):
         check_effects(stand, 2)
-    with pytest.raises(AssertionError, match="lost: .3."):
+    with pytest.raises(AssertionError, match=r"lost: .3."):
         check_effects(stand, 3)
 
 

@@ -172,7 +172,7 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
     AND `paid_at` IS NULL;
 
 -- name: dead_letter
--- Copies the row into the dead-letter table. No row: the claim is lost.
+-- Copies the row into the dead-letter table. An older one of the same id is replaced. No row: the claim is lost.
 --   :reason  text, why the row is given up
 --   :error  text or NULL, what went wrong
 --   :now  datetime(6), UTC, the host's clock
@@ -190,7 +190,12 @@ SELECT `id`, `account`, `due_at`, `attempt` - 1, `paid_at`, `last_error`, `amoun
 FROM `payouts` FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL
-FOR UPDATE;
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `due_at` = VALUES(`due_at`),
+    `attempt` = VALUES(`attempt`), `paid_at` = VALUES(`paid_at`),
+    `last_error` = VALUES(`last_error`), `amount` = VALUES(`amount`),
+    `currency` = VALUES(`currency`), `reason` = VALUES(`reason`), `error` = VALUES(`error`),
+    `failed_at` = VALUES(`failed_at`);
 
 -- name: dead_letter_remove
 -- Removes the row that dead_letter copied.

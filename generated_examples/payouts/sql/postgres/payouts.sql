@@ -139,7 +139,7 @@ SET "due_at" = :due, "last_error" = :error
 WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL;
 
 -- name: dead_letter
--- Moves the row into the dead-letter table, in one statement. No row: the claim is lost.
+-- Moves the row into the dead-letter table, in one statement. An older one of the same id is replaced. No row: the claim is lost.
 --   :id  uuid
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :session  integer, the session that holds the lock: the last column of the claim's answer
@@ -159,7 +159,12 @@ INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "
     "amount", "currency", "reason", "error", "failed_at")
 SELECT "id", "account", "due_at", "attempt" - 1, "paid_at", "last_error", "amount", "currency",
     CAST(:reason AS text), CAST(:error AS text), :now
-FROM moved;
+FROM moved
+ON CONFLICT ("id") DO UPDATE
+SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = excluded."attempt",
+    "paid_at" = excluded."paid_at", "last_error" = excluded."last_error",
+    "amount" = excluded."amount", "currency" = excluded."currency", "reason" = excluded."reason",
+    "error" = excluded."error", "failed_at" = excluded."failed_at";
 
 -- name: enqueue
 -- Adds one row.

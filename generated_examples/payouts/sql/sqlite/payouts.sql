@@ -94,7 +94,7 @@ SET "due_at" = :due, "last_error" = :error
 WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 
 -- name: dead_letter
--- Copies the row into the dead-letter table. No row: the claim is lost.
+-- Copies the row into the dead-letter table. An older one of the same id is replaced. No row: the claim is lost.
 --   :reason  text, why the row is given up
 --   :error  text or NULL, what went wrong
 --   :now  microseconds since 1970, UTC, the host's clock
@@ -109,7 +109,12 @@ INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "
 SELECT "id", "account", "due_at", "attempt" - 1, "paid_at", "last_error", "amount", "currency",
     :reason, :error, :now
 FROM "payouts"
-WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL
+ON CONFLICT ("id") DO UPDATE
+SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = excluded."attempt",
+    "paid_at" = excluded."paid_at", "last_error" = excluded."last_error",
+    "amount" = excluded."amount", "currency" = excluded."currency", "reason" = excluded."reason",
+    "error" = excluded."error", "failed_at" = excluded."failed_at";
 
 -- name: dead_letter_remove
 -- Removes the row that dead_letter copied.

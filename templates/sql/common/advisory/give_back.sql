@@ -3,7 +3,7 @@
 -- name: give_back
 -- Gives the attempt of a row back whose handler never started.{{ no_row }}
 -- Transaction: its own, on the claim's connection, before the unlock.
--- Locks: one row, until the commit.
+-- Locks: {{ t.dialect.locked("one row") }}, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops, before the handler.
 UPDATE {{ t.table }}

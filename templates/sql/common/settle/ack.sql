@@ -6,7 +6,7 @@
 -- Finishes the row: it is deleted.{{ no_row }}
 {% endif %}
 -- Transaction: {{ settlement }}
--- Locks: one row, until the commit.
+-- Locks: {{ t.dialect.locked("one row") }}, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
 {% if t.finished_by %}

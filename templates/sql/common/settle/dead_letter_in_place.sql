@@ -7,7 +7,7 @@
 -- Gives the row up: it stays, marked dead.{{ no_row }}
 {% endif %}
 -- Transaction: {{ settlement }}
--- Locks: one row, until the commit.
+-- Locks: {{ t.dialect.locked("one row") }}, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.
 UPDATE {{ t.table }}{{ t.dialect.by_id }}

@@ -7,7 +7,7 @@
 -- Makes the row due again at once.{{ no_row }}
 {% endif %}
 -- Transaction: {{ settlement }}
--- Locks: one row, until the commit.
+-- Locks: {{ t.dialect.locked("one row") }}, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 {% if t.retry_after or rest %}
@@ -24,7 +24,7 @@ WHERE {{ p.fence() | trim }};
 -- name: retry_after
 -- Makes the row due at :due.{{ no_row }}
 -- Transaction: {{ settlement }}
--- Locks: one row, until the commit.
+-- Locks: {{ t.dialect.locked("one row") }}, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE {{ t.table }}{{ t.dialect.by_id }}

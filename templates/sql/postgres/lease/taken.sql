@@ -2,6 +2,7 @@
 {# What a lease claim does with its candidates: gives up the exhausted, takes the others, returns both. #}
 {% if spent %}
 {% if t.fate == "table" %}
+{% set superseding %}{% include "settle/superseding.sql" %}{% endset %}
 , spent{{ t.x }} AS (
     DELETE FROM {{ t.table }} AS t USING candidate{{ t.x }} AS c
     WHERE t.{{ t.id }} = c.{{ t.id }} AND {{ spent }}
@@ -9,7 +10,8 @@
 ), filed{{ t.x }} AS (
     INSERT INTO {{ t.dead_table }} ({{ p.dead_columns() | trim }})
     SELECT {{ p.dead_values("", "") | trim | replace(t.dialect.typed("reason", "text"), "'exhausted'") | replace(t.dialect.typed("error", "text"), "NULL") }}
-    FROM spent{{ t.x }}
+    FROM spent{{ t.x }}{{ superseding | indent(4) }}
+
 )
 {%- else %}
 , spent{{ t.x }} AS (

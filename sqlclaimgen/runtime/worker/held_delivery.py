@@ -1,0 +1,244 @@
+"""What happens to one delivery of the row lock and advisory forms, from its start to its settlement."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from sqlclaimgen.runtime.errors import ClaimError, FaultKind, SettlementUnknown, StatementFailed
+from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols.held import HeldForm
+from sqlclaimgen.runtime.protocols.outcomes import due_at_once
+from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.worker import failures
+from sqlclaimgen.runtime.worker.events import EventKind, Reporter
+from sqlclaimgen.runtime.worker.guarding import CommitRefused
+from sqlclaimgen.runtime.worker.handlers import Runner, checked
+from sqlclaimgen.runtime.worker.held_gate import Gate
+from sqlclaimgen.runtime.worker.held_rows import HeldRows
+from sqlclaimgen.runtime.worker.held_slots import Slots, first
+from sqlclaimgen.runtime.worker.held_work import Work
+from sqlclaimgen.runtime.worker.settings import Settings
+from sqlclaimgen.runtime.worker.waking import Alarm
+
+
+class Deliverer:
+    """Runs the handler on a row that is held, and settles it over the connection that holds it."""
+
+    def __init__(
+        self,
+        queue: Queue[Any, Any, Any, Any],
+        form: HeldForm,
+        settings: Settings,
+        runner: Runner,
+        report: Reporter,
+        alarm: Alarm,
+        stop: asyncio.Event,
+        *,
+        rows: HeldRows,
+        slots: Slots,
+        gate: Gate,
+    ) -> None:
+        self._queue = queue
+        self._form = form
+        self._settings = settings
+        self._runner = runner
+        self._report = report
+        self._alarm = alarm
+        self._stop = stop
+        self._rows = rows
+        self._slots = slots
+        self._gate = gate
+        self._frees = queue.fifo is not None or form.frees_others
+        """Whether the end of a delivery makes rows claimable that no claim could take before."""
+
+    async def deliver(self, work: Work) -> None:
+        """Carry a delivery to its end, whatever that is. Raises nothing but a cancellation, which
+        breaks the connection: the row is due again."""
+        with self._slots.working():
+            self._rows.hold(work)
+            try:
+                await self._handle(work)
+            except asyncio.CancelledError:
+                self._rows.lost(work)
+                work.session.abort()
+                work.session.lost = True
+                raise
+            finally:
+                if work.turn is not None:
+                    work.turn.leave()
+                self._rows.forget(work)
+
+    async def _handle(self, work: Work) -> None:
+        delivery = work.delivery
+        if not (await self._turn(work) and await self._opened(work)):
+            if not delivery.lost:
+                await self._rows.abandon(work)
+                self._report(EventKind.GIVEN_BACK, **work.fields)
+            return
+        outcome = await self._outcome(work)
+        if not delivery.lost and outcome is None:
+            await self._keep(work)
+        elif not delivery.lost and outcome is not None:
+            await self._settle(work, outcome)
+
+    # -- the start -----------------------------------------------------------------------------
+
+    async def _turn(self, work: Work) -> bool:
+        """Wait until it may begin. False when it will not."""
+        if work.turn is not None:
+            stopping = asyncio.ensure_future(self._stop.wait())
+            try:
+                await self._rows.watch(work, work.turn.begun, stopping, at_work=False)
+            finally:
+                stopping.cancel()
+        return not (self._stop.is_set() or work.delivery.lost)
+
+    async def _opened(self, work: Work) -> bool:
+        """Make the connection ready for the handler. False when it will not be: that is no failure of
+        the handler, and neither is a wait for another writer."""
+        if not self._settings.transactional:
+            return True
+        while not self._stop.is_set():
+            try:
+                await work.session.drive(self._form.opened(work.delivery))
+            except StatementFailed as error:
+                if error.kind is not FaultKind.CONFLICT:
+                    await self._rows.lose(work, error)
+                    return False
+                await work.line.pause(error, self._stop)
+            else:
+                return True
+        return False
+
+    # -- the handler ---------------------------------------------------------------------------
+
+    async def _outcome(self, work: Work) -> AnyOutcome | None:
+        """What is to be written; None when nothing is."""
+        delivery, transactional = work.delivery, self._settings.transactional
+        delivery.started, work.started_at = True, time.monotonic()
+        try:
+            self._report(EventKind.STARTED, seconds=0.0, **work.fields)
+            if transactional:
+                work.running = self._runner.start_on(work.session, delivery)
+                outcome = checked(self._queue.outcomes, await work.running.result())
+                self._require_open(work)
+            else:
+                work.running = self._runner.start(delivery)
+                # not a task of its result: a SystemExit in a task ends the loop
+                ended = asyncio.ensure_future(work.running.ended())
+                try:
+                    await self._rows.watch(work, ended)
+                finally:
+                    ended.cancel()
+                outcome = checked(self._queue.outcomes, await work.running.result())
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            if delivery.lost:
+                return None
+            if not isinstance(error, Exception):
+                self._stop.set()  # SystemExit and its like: put the row back, and end
+            return await self._failure(work, error)
+        if delivery.lost:
+            return None
+        if transactional and not self._form.commits_with(outcome) and not await self._undone(work):
+            return None
+        return outcome
+
+    def _require_open(self, work: Work) -> None:
+        """Raise when a transactional handler's transaction cannot be committed with its ack: a COMMIT
+        of an aborted one would be a silent ROLLBACK."""
+        session, table = work.session, self._queue.table
+        if session.aborted:
+            raise StatementFailed(
+                f"{table} {work.delivery.id!r}: a statement of the handler failed and aborted its "
+                "transaction, and the handler went on. Let the error out, or run the statement in a "
+                "savepoint.",
+                table=table,
+                id=work.delivery.id,
+                kind=FaultKind.ABORTED,
+            )
+        if not session.in_transaction:
+            raise CommitRefused(
+                f"{table} {work.delivery.id!r}: the transaction of the handler is over before its ack: by "
+                "a COMMIT in its SQL, by a statement that commits by itself (DDL on MySQL), or with its "
+                "connection.",
+                table=table,
+                id=work.delivery.id,
+            )
+
+    async def _failure(self, work: Work, error: BaseException) -> AnyOutcome | None:
+        """The outcome of a failure, after what the handler wrote was undone."""
+        work.failed = True
+        self._gate.failed()
+        self._report(EventKind.FAILED, error=error, **work.fields)
+        if self._settings.transactional and not await self._undone(work):
+            return None
+        return failures.outcome_of(self._queue, self._settings, work.delivery.number, error)
+
+    async def _undone(self, work: Work) -> bool:
+        try:
+            await work.session.drive(self._form.undone(work.delivery))
+        except ClaimError as error:
+            await self._rows.lose(work, error)
+            return False
+        return True
+
+    # -- the end -------------------------------------------------------------------------------
+
+    async def _settle(self, work: Work, outcome: AnyOutcome) -> None:
+        fields = {**work.fields, "outcome": type(outcome).__name__}
+        try:
+            await work.session.drive(self._form.finish(work.delivery, outcome))
+        except SettlementUnknown as error:
+            self._report(EventKind.UNKNOWN, error=error, **fields)
+            await work.line.drop()
+        except StatementFailed as error:
+            if error.kind is FaultKind.LOST or work.session.lost:
+                await self._rows.lose(work, error)
+            elif (
+                self._settings.transactional and not work.failed and self._form.holds(work.delivery)
+            ):
+                # what the handler wrote was refused at the COMMIT; the row is held still
+                failure = await self._failure(work, error)
+                if failure is not None:
+                    await self._settle(work, failure)
+            else:
+                await self._unsettled(work, error)
+        except ClaimError as error:
+            await self._rows.lose(work, error)
+        except Exception as error:
+            await self._unsettled(work, error)
+        else:
+            work.line.worked()
+            self._report(EventKind.SETTLED, seconds=work.seconds, **fields)
+            if work.failed:
+                return
+            self._gate.succeeded()
+            if self._frees and not due_at_once(outcome):
+                self._alarm.ring()
+
+    async def _unsettled(self, work: Work, error: Exception) -> None:
+        """The database refused the outcome: the row is due again. The slot waits, for it is refused
+        again perhaps."""
+        self._gate.failed()
+        self._report(EventKind.UNSETTLED, error=error, **work.fields)
+        work.let_go()
+        await work.line.drop()
+        await work.line.rest(self._stop)
+
+    async def _keep(self, work: Work) -> None:
+        """Hold a row that does not decode, and its slot with it, for as long as a worker waits after an
+        error; then others may have a look at it."""
+        with self._slots.keeping():
+            enough = asyncio.ensure_future(
+                first(self._settings.max_backoff, self._slots.over, self._stop)
+            )
+            try:
+                await self._rows.watch(work, enough, at_work=False)
+            finally:
+                enough.cancel()
+        if not work.delivery.lost:
+            await self._rows.abandon(work)

@@ -1,0 +1,78 @@
+"""The rows that a worker's connections hold: looked at meanwhile, given up, or lost with a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from sqlclaimgen.runtime.errors import ClaimError
+from sqlclaimgen.runtime.protocols.held import HeldForm, Memory
+from sqlclaimgen.runtime.steps import Protocol, Run
+from sqlclaimgen.runtime.worker.events import EventKind, Reporter
+from sqlclaimgen.runtime.worker.held_work import Work
+
+CHECK_EVERY = 10.0
+"""Seconds between two looks at a connection that holds a row."""
+
+
+def ping() -> Protocol[None]:
+    """Ask whether the session is still there."""
+    yield Run("ping", "SELECT 1", {})
+
+
+class HeldRows:
+    """Holds rows by the connections that claimed them, and tells once when one is lost."""
+
+    def __init__(self, form: HeldForm, report: Reporter) -> None:
+        self._form = form
+        self._report = report
+        self.memory = Memory()
+        """What the next claim has to know of them."""
+
+    def hold(self, work: Work) -> None:
+        """One more."""
+        self.memory.deliveries.append(work.delivery)
+
+    def forget(self, work: Work) -> None:
+        """Its key is free, as far as this worker is concerned. A second time is no mistake."""
+        with contextlib.suppress(ValueError):
+            self.memory.deliveries.remove(work.delivery)
+
+    async def watch(self, work: Work, *awaited: asyncio.Future[Any], at_work: bool = True) -> None:
+        """Wait until one of `awaited` is done, with a look at the connection every CHECK_EVERY
+        seconds. When it is dead the row is lost; a handler `at_work` is waited for all the same."""
+        while not any(future.done() for future in awaited):
+            every = None if work.delivery.lost else CHECK_EVERY
+            done, _ = await asyncio.wait(
+                awaited, timeout=every, return_when=asyncio.FIRST_COMPLETED
+            )
+            if done or work.delivery.lost:
+                continue
+            try:
+                await work.session.drive(ping())
+            except ClaimError as error:
+                await self.lose(work, error)
+                if not at_work:
+                    return
+
+    def lost(self, work: Work, error: BaseException | None = None) -> None:
+        """Tell the handler, and the world, once. Its key is free, whatever the handler does still."""
+        work.let_go()
+        self.forget(work)
+        if not work.lost_told:
+            work.lost_told = True
+            self._report(EventKind.LOST, error=error, **work.fields)
+
+    async def lose(self, work: Work, error: BaseException) -> None:
+        """The row is another's now, or may be; nothing more is sent over this connection."""
+        self.lost(work, error)
+        await work.line.drop()
+
+    async def abandon(self, work: Work) -> None:
+        """Give the row up, unsettled. Closing the connection does so as well, where it is refused."""
+        try:
+            await work.session.drive(self._form.abandon(work.delivery))
+        except Exception as error:
+            self._report(EventKind.DISCONNECTED, error=error)
+            await work.line.drop()
