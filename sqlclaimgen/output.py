@@ -55,6 +55,16 @@ class Difference:
     wanted: str | None
     found: str | None
 
+    @property
+    def whole(self) -> bool:
+        """Whether the file as a whole is missing, or should not be there."""
+        return self.found is None or self.wanted is None
+
+    @property
+    def lines(self) -> int:
+        """How long the file is that is generated, or else the one that is there."""
+        return len((self.wanted or self.found or "").splitlines())
+
     def diff(self) -> str:
         """From the file on disk to the one generated, as a unified diff."""
         lines = difflib.unified_diff(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import os
 import shutil
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 
 from sqlclaimgen.cli.app import app
 from sqlclaimgen.description import load
+from sqlclaimgen.runtime import AsyncWorker, Worker
 from tests.servers import ALL_DIALECTS, Database, on_dialects
 
 ROOT = Path(__file__).parent.parent
@@ -257,3 +259,99 @@ def test_webhooks(example: Module, database: Database) -> None:
     with example.claim(connection, group="acme") as deliveries:
         for delivery in deliveries:
             delivery.ack(connection)
+
+
+# -- by workers --------------------------------------------------------------------------------------
+
+NEW: dict[str, tuple[tuple[str, ...], Callable[[Module, int], Any], list[Any] | None]] = {
+    "minimal": (
+        ("postgres", "mysql", "mariadb"),
+        lambda example, n: example.New(payload={"n": n}),
+        None,
+    ),
+    "mail_outbox": (
+        ("postgres", "mysql", "mariadb"),
+        lambda example, n: example.New(
+            recipient=f"{n}@example.org",
+            message=importlib.import_module("mail.messages").Message("Hello", str(n), []),
+            once=f"once-{n}",
+        ),
+        None,
+    ),
+    "report_jobs": (
+        ALL_DIALECTS,
+        lambda example, n: example.New(
+            queue="pdf" if n % 2 else "csv",
+            customer="acme",
+            payload=importlib.import_module("reports.models").Report(
+                n,
+                date(2026, 1, 1),
+                date(2026, 2, 1),
+                importlib.import_module("reports.models").Layout.SHEET,
+            ),
+        ),
+        ["csv", "pdf"],
+    ),
+    "payouts": (
+        ALL_DIALECTS,
+        lambda example, n: example.New(
+            id=UUID(int=n + 1), account="ab"[n % 2], amount=Decimal("1.50")
+        ),
+        None,
+    ),
+    "ledger": (ALL_DIALECTS, lambda example, n: example.New(account=n % 2, cents=n), None),
+    "legacy": (
+        ALL_DIALECTS,
+        lambda example, n: example.New(Job_No=f"J {n}", class_="Invoice", reply_to=None),
+        None,
+    ),
+    "webhooks": (
+        ("postgres", "mariadb"),
+        lambda example, n: example.New(target="acme", body=[n], headers={}),
+        ["acme"],
+    ),
+}
+"""Of each example: its databases, a row to enqueue, and the groups a worker is given."""
+
+
+def test_no_example_is_left_out() -> None:
+    assert sorted(NEW) == NAMES
+
+
+@pytest.mark.parametrize(
+    ("example", "database"),
+    [(name, dialect) for name, (dialects, _, _) in NEW.items() for dialect in dialects],
+    indirect=True,
+)
+def test_drives_both_workers(
+    request: pytest.FixtureRequest, example: Module, database: Database
+) -> None:
+    name = request.node.callspec.params["example"]
+    _, new, groups = NEW[name]
+    connection = database.connect()
+    plain: list[Any] = []
+    awaited: list[Any] = []
+
+    async def handle(delivery: Any) -> None:
+        await asyncio.sleep(0)
+        awaited.append(delivery.row)
+
+    def enqueue(numbers: range) -> None:
+        example.enqueue_many(connection, [new(example, n) for n in numbers])
+        connection.commit()
+
+    enqueue(range(4))
+    Worker(
+        example.QUEUE,
+        lambda delivery: plain.append(delivery.row),
+        connect=database.connect,
+        groups=groups,
+        concurrency=2,
+    ).run(until="empty")
+    enqueue(range(4, 8))
+    worker = AsyncWorker(
+        example.QUEUE, handle, connect=database.connect, groups=groups, concurrency=2
+    )
+    asyncio.run(worker.run(until="empty"))
+    assert (len(plain), len(awaited)) == (4, 4)
+    assert all(isinstance(row, example.Row) for row in (*plain, *awaited))

@@ -112,9 +112,9 @@ def init(
         ),
     ] = None,
     from_file: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE.SQL", help="Not served yet.")
+        Path | None, typer.Option("--from", metavar="FILE.SQL", hidden=True)
     ] = None,
-    dsn: Annotated[str | None, typer.Option("--dsn", help="Not served yet.")] = None,
+    dsn: Annotated[str | None, typer.Option("--dsn", hidden=True)] = None,
 ) -> None:
     """Write a first tables.toml, with everything in it explained."""
     with reporting():

@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen import output
 from sqlclaimgen.cli import console, described
-from sqlclaimgen.cli.console import DIFFERENT, FINE, WRONG, ErrorFormat, Format, err, out, styled
+from sqlclaimgen.cli.console import (
+    DIFFERENT,
+    FINE,
+    WRONG,
+    ErrorFormat,
+    Format,
+    counted,
+    err,
+    hint,
+    out,
+    styled,
+)
 from sqlclaimgen.description.diagnostics import Diagnostic
-from sqlclaimgen.output import LEFT, Difference, State, Survey
+from sqlclaimgen.output import LEFT, REFUSED, Difference, State, Survey
 from sqlclaimgen.rendering import render
 
 if TYPE_CHECKING:
@@ -30,7 +41,7 @@ def build(path: Path, errors: ErrorFormat, form: Format, *, force: bool) -> int:
     if form is Format.JSON:
         console.out_json(_as_json(found))
         return FINE
-    for one in found.differences:
+    for one in _all(found):
         if one.state in LEFT:
             err(
                 f"{styled('left', 'yellow', sys.stderr)} {one.path}: {one.state}; delete it yourself"
@@ -39,7 +50,7 @@ def build(path: Path, errors: ErrorFormat, form: Format, *, force: bool) -> int:
             verb = "removed" if one.wanted is None else "wrote"
             out(f"{styled(verb, 'green', sys.stdout)} {one.path}")
     if found.is_current:
-        out(f"{found.current} files are current")
+        _say_current(found)
     _warn_of_drains(found)
     return FINE
 
@@ -53,17 +64,14 @@ def check(path: Path, errors: ErrorFormat, form: Format) -> int:
         console.out_json(_as_json(found))
         return code
     for one in _all(found):
-        _print_diff(one)
-    if errors is ErrorFormat.TEXT:
-        for one in _all(found):
-            err(f"{styled(one.state, 'red', sys.stderr)}: {found.folder / one.path}")
-        if not found.is_current:
-            many = len(_all(found))
-            err(f"{many} files differ: run `sqlclaimgen build` and commit what it writes")
-    elif not found.is_current:
-        console.report([_diagnostic(found, one) for one in _all(found)], errors)
+        if not one.whole:
+            _print_diff(one)
     if found.is_current:
-        out(f"{found.current} files are current")
+        _say_current(found)
+    elif errors is ErrorFormat.TEXT:
+        _say_what_differs(found)
+    else:
+        console.report([_diagnostic(found, one) for one in _all(found)], errors)
     _warn_of_drains(found)
     return code
 
@@ -91,6 +99,24 @@ def _refuse(found: Survey, errors: ErrorFormat) -> None:
         err("nothing was written")
 
 
+def _say_current(found: Survey) -> None:
+    verb = "is" if found.current == 1 else "are"
+    out(f"{counted(found.current, 'file')} {verb} current")
+
+
+def _say_what_differs(found: Survey) -> None:
+    """A line for each file, how many they are, and what to do about each kind, what `build` refuses
+    first."""
+    every = _all(found)
+    for one in every:
+        size = f", {counted(one.lines, 'line')}" if one.whole else ""
+        err(f"{styled(one.state, 'red', sys.stderr)}: {found.folder / one.path}{size}")
+    err(f"{counted(len(every), 'file')} differ{'s' if len(every) == 1 else ''}")
+    refused_first = sorted(every, key=lambda one: one.state not in REFUSED)
+    for way_out in dict.fromkeys(_WORDS[one.state][2] for one in refused_first):
+        hint(way_out)
+
+
 _REBUILD = "Run `sqlclaimgen build` and commit what it writes."
 _WORDS = {
     State.MISSING: ("FILE-MISSING", "this generated file is missing", _REBUILD),
@@ -98,12 +124,12 @@ _WORDS = {
     State.EDITED: (
         "FILE-EDITED",
         "this generated file was edited by hand",
-        "Move the change into the description, see it with --check, drop it with --force.",
+        "Move the change into the description; `build --check` shows it, `build --force` drops it.",
     ),
     State.IN_THE_WAY: (
         "FILE-IN-THE-WAY",
         "a file that was not generated here is in the way",
-        "Move it away or name another folder in [output]; --force overwrites it.",
+        "Move it away or name another folder in [output]; `build --force` overwrites it.",
     ),
     State.STALE: ("FILE-STALE", "this file is no longer generated", _REBUILD),
     State.STALE_EDITED: (
@@ -120,8 +146,8 @@ _WORDS = {
 
 
 def _diagnostic(found: Survey, one: Difference) -> Diagnostic:
-    code, what, hint = _WORDS[one.state]
-    return Diagnostic(str(found.folder / one.path), 1, 1, code, what, hint)
+    code, what, way_out = _WORDS[one.state]
+    return Diagnostic(str(found.folder / one.path), 1, 1, code, what, way_out)
 
 
 def _all(found: Survey) -> list[Difference]:
@@ -131,7 +157,7 @@ def _all(found: Survey) -> list[Difference]:
 def _warn_of_drains(found: Survey) -> None:
     for line in found.drains:
         err(f"{styled('warning', 'yellow', sys.stderr)}: {line}")
-        err(f"    {styled('hint', 'cyan', sys.stderr)}: {_DRAIN}")
+        hint(_DRAIN)
 
 
 def _print_diff(one: Difference) -> None:

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.cli import console, described
-from sqlclaimgen.cli.console import FINE, Format, fail, out
+from sqlclaimgen.cli.console import FINE, Format, counted, fail, out
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -96,6 +96,7 @@ def redrive(
 ) -> int:
     """Bring dead letters back and say how many. Returns the exit code."""
     from sqlclaimgen.live import redrive as live
+    from sqlclaimgen.live.queues import value_of
 
     if (bool(ids) + (limit is not None) + every) != 1:
         fail("redrive takes --id, --limit or --all", "Give one of the three.")
@@ -103,18 +104,20 @@ def redrive(
     against = live.reason_against(table, oldest=not ids)
     if against is not None:
         fail(against, "Its page says where its dead letters go.")
+    for text in ids:
+        try:
+            value_of(table.id, text)
+        except ValueError:
+            fail(f"`{text}` is no id of {table.key}", f"Its ids are {table.id.type}.")
     back = 0
     with _connection(dsn) as connection:
         if ids:
-            try:
-                back = len(live.these(table, connection, ids))
-            except ValueError as error:
-                fail(f"{error}: no id of {table.key}", f"Its ids are {table.id.type}.")
+            back = len(live.these(table, connection, ids))
         else:
             for moved in live.oldest(table, connection, limit):
                 back += len(moved)
                 console.err(f"{back} brought back")
-    out(f"{table.key}: {back} dead letter{'' if back == 1 else 's'} brought back")
+    out(f"{table.key}: {counted(back, 'dead letter')} brought back")
     if ids and back < len(set(ids)):
         out(f"{len(set(ids)) - back} of the ids are no dead letters")
     return FINE

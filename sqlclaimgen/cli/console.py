@@ -73,12 +73,22 @@ def out_json(value: Any) -> None:
     out(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def fail(what: str, hint: str = "", code: int = WRONG) -> NoReturn:
+def hint(way_out: str) -> None:
+    """What to do about the lines before."""
+    err(f"    {styled('hint', 'cyan', sys.stderr)}: {way_out}")
+
+
+def fail(what: str, way_out: str = "", code: int = WRONG) -> NoReturn:
     """Say what is wrong and what to do, and end."""
     err(f"{styled('error', 'red', sys.stderr)}: {what}")
-    if hint:
-        err(f"    {styled('hint', 'cyan', sys.stderr)}: {hint}")
+    if way_out:
+        hint(way_out)
     raise SystemExit(code)
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something: `1 file`, `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def report(diagnostics: Iterable[Diagnostic], form: ErrorFormat) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.cli import console, described
-from sqlclaimgen.cli.console import FINE, WRONG, err
+from sqlclaimgen.cli.console import FINE, WRONG, err, hint
 from sqlclaimgen.rendering.pasting import Unpasteable, pasted
 from sqlclaimgen.statements import plan
 
@@ -33,9 +34,10 @@ def sql(path: Path, key: str, name: str, values: Sequence[str], dialect: str | N
     try:
         printed = pasted(made, statement, given, datetime.now(UTC))
     except Unpasteable as error:
-        for problem in error.problems:
-            err(f"{console.styled('error', 'red', sys.stderr)}: {problem}")
-        err(f"    {console.styled('hint', 'cyan', sys.stderr)}: Add --set NAME=VALUE for each.")
+        for way_out, problems in itertools.groupby(error.problems, key=lambda one: one.hint):
+            for problem in problems:
+                err(f"{console.styled('error', 'red', sys.stderr)}: {problem.what}")
+            hint(way_out)
         return WRONG
     console.exact()
     console.out(printed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.cli import console, described
-from sqlclaimgen.cli.console import DIFFERENT, FINE, Format, out
+from sqlclaimgen.cli.console import DIFFERENT, FINE, Format, counted, out
 from sqlclaimgen.statements.prices import price
 
 if TYPE_CHECKING:
@@ -45,18 +45,14 @@ def show_price(
         return FINE if fits else DIFFERENT
     out(f"{table.key}: {table.form.words} form")
     out(
-        f"  a worker with {concurrency} handlers holds {_counted(one.worker, 'connection')}: {one.why}"
+        f"  a worker with {concurrency} handlers holds {counted(one.worker, 'connection')}: {one.why}"
     )
     if one.listening:
         out("  one of them waits for notifications")
-    hosted = f"{_counted(workers, 'worker')} on each of {_counted(hosts, 'host')}"
-    out(f"  {hosted}: {_counted(total, 'connection')}", "bold")
+    hosted = f"{counted(workers, 'worker')} on each of {counted(hosts, 'host')}"
+    out(f"  {hosted}: {counted(total, 'connection')}", "bold")
     if limit is not None and fits:
         out(f"  the server's limit of {limit} leaves {limit - total} for everything else")
     if limit is not None and not fits:
         out(f"  the server's limit of {limit} is {total - limit} too low", "red")
     return FINE if fits else DIFFERENT
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -88,7 +88,7 @@ def reference_text() -> str:
         parts.append(_keys(shapes[name]))
         if name == "Table":
             parts += [_forms(), _unserved()]
-    parts += [_roles(), _types(), _times(), _names()]
+    parts += [_roles(), _types(), _python(), _times(), _names()]
     return "\n".join(parts)
 
 
@@ -205,6 +205,45 @@ def _types() -> str:
         f"## Types\n\n{spelled}. `timestamp` alone is `timestamp(6)`. "
         'An exact type of one database is written beside it, `sql = { postgres = "citext" }`, and '
         "stands in the DDL as it is.\n"
+    )
+
+
+def _python() -> str:
+    return (
+        '## Types in Python\n\n`python = "app.models:Report"` names a type of yours that a column holds. '
+        "The generated module imports it, so `New` and `Row` are typed with it.\n\n"
+    ) + (
+        _table(
+            ("the type", "in a `json` column", "in any other column"),
+            (
+                (
+                    "pydantic model",
+                    'by its own rules: `model_dump(mode="json")`, `model_validate_json`',
+                    "no",
+                ),
+                (
+                    "dataclass",
+                    "an object of its fields, each made again from its hint: nested dataclasses, "
+                    "lists, tuples, sets, dicts, unions, `Literal`, enums, dates and times, uuids, "
+                    "decimals",
+                    "no",
+                ),
+                ("`TypedDict`", "as it is; nothing is checked when it is read", "no"),
+                ("enum", "its value", "its value"),
+                ("`NewType`", "as it is", "as it is"),
+                (
+                    "another class",
+                    "no",
+                    "a subclass of what the column holds: it is called with the plain value",
+                ),
+            ),
+        )
+        + "\nWithout `python` a `json` column holds plain data: what `json.loads` gives. Dates, times, uuids "
+        "and decimals may be put in, are written as text (times as ISO 8601), and come back as text; "
+        "tuples and sets come back as lists. NaN and infinity are refused. The other columns hold "
+        "`int`, `str`, `bytes`, `bool`, `float`, `UUID`, `Decimal`, `date`, and `datetime` in UTC; a "
+        "`datetime` without a time zone is refused. A claimed row that its type does not take is a row "
+        "that does not decode: `on_invalid` of a worker says what becomes of it.\n"
     )
 
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlclaimgen.description.durations import SECONDS
 from sqlclaimgen.description.model import INTEGERS, Column, Kind, Role
@@ -29,35 +29,76 @@ if TYPE_CHECKING:
 _NOW = re.compile(r"now(?:([+-])([0-9]+)([smhd]))?", re.ASCII)
 
 
+_TIME = "2026-01-31T12:00:00Z, now or now+60s"
+_WRITTEN: Mapping[Kind | Shape, str] = {
+    **dict.fromkeys(INTEGERS, "a whole number"),
+    Kind.BOOLEAN: "true or false",
+    Kind.TIMESTAMP: _TIME,
+    Kind.DATE: "2026-01-31",
+    Kind.NUMERIC: "12.50",
+    Kind.DOUBLE: "0.5",
+    Kind.BYTES: "hexadecimal digits",
+    Kind.UUID: "32 hexadecimal digits, with or without hyphens",
+    Kind.JSON: "JSON",
+    Shape.NUMBER: "a whole number",
+    Shape.NUMBERS: "1,2,3",
+    Shape.TIME: _TIME,
+    Shape.TIMES: "times with commas between them",
+    Shape.HELD: "id/token/attempt, with commas between them",
+}
+"""How a value is written; text and lists of it are written in every way."""
+
+
+class Problem(NamedTuple):
+    """What keeps a statement from being printed, and the way out."""
+
+    what: str
+    hint: str
+
+
 @dataclass(slots=True)
 class Unpasteable(Exception):
-    """Values are missing, unknown or unreadable; each problem is a line."""
+    """Values are missing, unknown or unreadable. Problems of one hint stand together."""
 
-    problems: tuple[str, ...]
+    problems: tuple[Problem, ...]
 
 
 def pasted(plan: Plan, statement: Statement, given: Mapping[str, str], now: datetime) -> str:
     """The statement's text with `given` as literals, closed by a semicolon. Times are ISO 8601, in UTC
     unless they say otherwise, or `now`, `now+60s`, `now-5m`; lists are `1,2,3` or JSON; `null` is
     NULL where it may be. Raises Unpasteable with every problem."""
-    problems: list[str] = []
     literals: dict[str, str] = {}
     known = {parameter.name: parameter for parameter in statement.parameters}
-    for name in given:
-        if name not in known:
-            problems.append(f"{name}: {statement.name} has no such parameter")
+    has = f"It has {', '.join(known)}." if known else "It has none."
+    unknown = [
+        Problem(f"{name}: {statement.name} has no such parameter", has)
+        for name in given
+        if name not in known
+    ]
+    missing = [
+        Problem(f"{name} is missing: {parameter.what}", "Add --set NAME=VALUE for each.")
+        for name, parameter in known.items()
+        if name not in given
+    ]
+    unreadable: list[Problem] = []
     for name, parameter in known.items():
-        if name not in given:
-            problems.append(f"{name} is missing: {parameter.what}")
-            continue
-        try:
-            literals[name] = _literal(plan, statement, parameter, given[name], now)
-        except (ValueError, ArithmeticError) as error:
-            problems.append(f"{name}: {error}: it is {parameter.what}")
-    if problems:
-        raise Unpasteable(tuple(problems))
+        if name in given:
+            try:
+                literals[name] = _literal(plan, statement, parameter, given[name], now)
+            except ValueError as error:
+                unreadable.append(Problem(f"{name}: {error}", _way_out(plan, statement, parameter)))
+    if unknown or unreadable or missing:
+        raise Unpasteable((*unknown, *unreadable, *missing))
     backslashes = plan.dialect.backslashes
     return replaced(statement.text, literals.__getitem__, backslashes=backslashes) + ";"
+
+
+def _way_out(plan: Plan, statement: Statement, parameter: Parameter) -> str:
+    """What a parameter is, and how that is written."""
+    found = shape(plan.table, statement.name, parameter.name)
+    written = _WRITTEN.get(found.type.kind if isinstance(found, Column) else found)
+    said = f"{parameter.name} takes {parameter.what}"
+    return f"{said}: write {written}." if written else f"{said}."
 
 
 def _literal(
@@ -129,7 +170,8 @@ def _held(plan: Plan, now: datetime) -> Callable[[str], Held]:
 
 def _items(text: str) -> list[str]:
     if text.startswith("["):
-        return [item if isinstance(item, str) else json.dumps(item) for item in json.loads(text)]
+        items = _read(json.loads, text, "JSON list")
+        return [item if isinstance(item, str) else json.dumps(item) for item in items]
     return [item.strip() for item in text.split(",")] if text else []
 
 
@@ -144,29 +186,34 @@ def _value(kind: Kind, text: str, now: datetime) -> Any:
         case Kind.TIMESTAMP:
             return _time(text, now)
         case Kind.DATE:
-            return date.fromisoformat(text)
+            return _read(date.fromisoformat, text, "date")
         case Kind.NUMERIC:
-            return Decimal(text)
+            return _read(Decimal, text, "number")
         case Kind.DOUBLE:
-            return float(text)
+            return _read(float, text, "number")
         case Kind.BYTES:
-            return bytes.fromhex(text)
+            return _read(bytes.fromhex, text, "sequence of hexadecimal digits")
         case Kind.UUID:
             import uuid
 
-            return uuid.UUID(text)
+            return _read(uuid.UUID, text, "uuid")
         case Kind.JSON:
-            json.loads(text)
+            _read(json.loads, text, "JSON")
             return text
         case _:
             return text
 
 
-def _integer(text: str) -> int:
+def _read(reader: Callable[[str], Any], text: str, noun: str) -> Any:
+    """What `reader` makes of a text. Raises ValueError when it is no `noun`."""
     try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is no integer") from None
+        return reader(text)
+    except (ValueError, ArithmeticError):
+        raise ValueError(f"{text!r} is no {noun}") from None
+
+
+def _integer(text: str) -> int:
+    return int(_read(int, text, "integer"))
 
 
 def _time(text: str, now: datetime) -> datetime:
@@ -174,10 +221,5 @@ def _time(text: str, now: datetime) -> datetime:
     if match:
         distance = timedelta(seconds=int(match[2] or 0) * SECONDS[match[3] or "s"])
         return now - distance if match[1] == "-" else now + distance
-    try:
-        value = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is no time: write 2026-01-31T12:00:00Z, now or now+60s"
-        ) from None
+    value: datetime = _read(datetime.fromisoformat, text, "time")
     return value if value.tzinfo else value.replace(tzinfo=UTC)

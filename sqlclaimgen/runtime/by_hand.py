@@ -75,7 +75,9 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
             if holder is not None:
                 holder.close()
 
-    return Claim(queue.table, deliveries, leave, None if holder is None else holder.ready, taken.resume)
+    return Claim(
+        queue.table, deliveries, leave, None if holder is None else holder.ready, taken.resume
+    )
 
 
 def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> None:

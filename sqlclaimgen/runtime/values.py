@@ -23,9 +23,7 @@ T = TypeVar("T")
 def encode_json(value: object) -> str:
     """JSON text of a value: plain data, dataclasses (also inside one another), pydantic models, enums,
     uuids, decimals, dates. Raises TypeError or ValueError for anything else, NaN included."""
-    return json.dumps(
-        _plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def decode_json(text: str, into: Callable[..., T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,12 @@ def test_a_build_says_what_it_wrote(project: Path, run: Run) -> None:
 def test_a_check_writes_nothing_and_shows_what_is_missing(project: Path, run: Run) -> None:
     done = run("build", "--check")
     assert done.code == 1
-    assert "--- /dev/null\n+++ b/sql/postgres/jobs.sql\n" in done.out
-    assert "missing: sqlclaimgen.lock\n" in done.err
-    assert "12 files differ: run `sqlclaimgen build` and commit what it writes\n" in done.err
+    assert done.out == ""
+    assert re.search(r"^missing: sql/postgres/jobs.sql, \d+ lines$", done.err, re.M)
+    assert "missing: sqlclaimgen.lock, " in done.err
+    assert done.err.endswith(
+        "12 files differ\n    hint: Run `sqlclaimgen build` and commit what it writes.\n"
+    )
     assert sorted(one.name for one in project.iterdir()) == ["pyproject.toml", "tables.toml"]
 
 
@@ -50,6 +54,44 @@ def test_a_check_tells_a_hand_edit_from_an_old_file(project: Path, run: Run) -> 
     assert "edited by hand: sql/postgres/jobs.sql\n" in done.err
     assert "out of date: queues/jobs.py\n" in done.err
     assert "-    LIMIT 1\n+    LIMIT :limit\n" in done.out
+    edited_first = done.err.partition(" files differ\n")[2].splitlines()
+    assert ["--force" in line for line in edited_first] == [True, False]
+
+
+def test_a_check_counts_one_file_as_one(project: Path, run: Run) -> None:
+    run("build")
+    (project / "queues/jobs.py").write_text("mine\n")
+    done = run("build", "--check")
+    assert (done.code, done.err.splitlines()[:2]) == (
+        1,
+        ["edited by hand: queues/jobs.py", "1 file differs"],
+    )
+    assert "sqlclaimgen build` and commit" not in done.err
+
+
+def test_a_rename_is_shown_without_the_files(project: Path, run: Run) -> None:
+    run("build")
+    (project / "tables.toml").write_text(TABLES.replace("table.payouts", "table.payments"))
+    done = run("build", "--check")
+    assert "no longer generated: queues/payouts.py, " in done.err
+    assert "missing: queues/payments.py, " in done.err
+    assert {line for line in done.out.splitlines() if line.startswith("+++ ")} == {
+        "+++ b/sqlclaimgen.lock"
+    }
+
+
+def test_a_build_that_writes_the_lock_alone_says_so(project: Path, run: Run) -> None:
+    run("build")
+    (project / "sqlclaimgen.lock").unlink()
+    done = run("build")
+    assert (done.code, done.out) == (0, "wrote sqlclaimgen.lock\n")
+
+
+def test_files_of_the_teams_own_are_not_mentioned(project: Path, run: Run) -> None:
+    run("build")
+    (project / "queues/own.py").write_text("x = 1\n")
+    done = run("build", "--check")
+    assert (done.code, done.out, done.err) == (0, "11 files are current\n", "")
 
 
 def test_a_hand_edit_is_not_overwritten_unless_forced(project: Path, run: Run) -> None:
@@ -62,7 +104,8 @@ def test_a_hand_edit_is_not_overwritten_unless_forced(project: Path, run: Run) -
     assert done.code == 2
     assert done.err == (
         "queues/jobs.py:1:1: error[FILE-EDITED]: this generated file was edited by hand\n"
-        "    hint: Move the change into the description, see it with --check, drop it with --force.\n"
+        "    hint: Move the change into the description; `build --check` shows it, "
+        "`build --force` drops it.\n"
         "nothing was written\n"
     )
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
@@ -84,7 +127,7 @@ def test_a_file_in_the_way_is_not_overwritten_unless_forced(project: Path, run: 
 def test_stale_files_are_removed(project: Path, run: Run) -> None:
     run("build")
     (project / "tables.toml").write_text(TABLES.replace('"postgres", "sqlite"', '"postgres"'))
-    assert "no longer generated: sql/sqlite/jobs.sql\n" in run("build", "--check").err
+    assert "no longer generated: sql/sqlite/jobs.sql, " in run("build", "--check").err
     done = run("build")
     assert "removed sql/sqlite/jobs.sql\n" in done.out and not (project / "sql/sqlite").exists()
     assert run("build", "--check").code == 0

@@ -70,7 +70,7 @@ def test_says_what_is_wrong(stand: Stand) -> None:
     for arguments, word in (
         (["redrive", "jobs"], "--limit"),
         (["redrive", "jobs", "--all", "--limit", "1"], "--limit"),
-        (["redrive", "jobs", "--id", "seven"], "bigint"),
+        (["redrive", "jobs", "--id", "1", "--id", "seven"], "`seven` is no id of jobs"),
         (["redrive", "nothing", "--all"], "nothing"),
     ):
         done = run(stand, *arguments)

@@ -97,14 +97,25 @@ def test_init_overwrites_nothing(project: Path, run: Run) -> None:
 def test_init_refuses_what_would_not_build(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "tables.toml"
     done = run("init", path, "--form", "row_lock", "--dialect", "sqlite")
-    assert done.code == 2 and "FORM-UNSERVED" in done.err and not path.exists()
-    assert run("init", path, "--dialect", "oracle").code == 2 and not path.exists()
+    assert done.code == 2 and not path.exists()
+    assert done.err.splitlines() == [
+        "error: --form row_lock and --dialect sqlite do not go together: SQLite has no row locks: "
+        "an open write transaction locks the whole file.",
+        "    hint: Write --form lease or --form advisory_lock, or another --dialect.",
+    ]
+    oracle = run("init", path, "--dialect", "oracle")
+    assert oracle.code == 2 and "one of postgres, mysql" in oracle.err and not path.exists()
+    nowhere = run("init", tmp_path / "a" / "b.toml")
+    assert nowhere.code == 2 and f"the folder {tmp_path / 'a'} is not there" in nowhere.err
+    twice = run("init", path, "--dialect", "sqlite", "--dialect", "sqlite")
+    assert twice.code == 0 and run("build", path).code == 0
 
 
 @pytest.mark.parametrize("option", ["--from", "--dsn"])
 def test_init_says_that_adoption_is_not_served_yet(run: Run, tmp_path: Path, option: str) -> None:
     done = run("init", tmp_path / "tables.toml", option, "x")
     assert done.code == 2 and "not served yet" in done.err
+    assert option not in run("init", "--help").out
     assert not (tmp_path / "tables.toml").exists()
 
 

@@ -207,6 +207,7 @@ def test_what_is_missing_is_named(project: Path, run: Run) -> None:
     assert done.code == 2 and done.out == ""
     assert done.err.splitlines() == [
         "error: x: ack has no such parameter",
+        "    hint: It has id, token, sent, attempt.",
         "error: token is missing: timestamptz, the expiry held",
         "error: sent is missing: timestamptz, an expiry sent and not answered, or the token again",
         "error: attempt is missing: integer, as the row holds it: one more than the delivery's",
@@ -215,16 +216,32 @@ def test_what_is_missing_is_named(project: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "why"),
+    ("statement", "value", "why", "hint"),
     [
-        ("id=x", "id: 'x' is no integer: it is bigint"),
-        ("token=soon", "token: 'soon' is no time: write 2026-01-31T12:00:00Z, now or now+60s"),
-        ("attempt=1.5", "attempt: '1.5' is no integer"),
+        ("ack", "id=x", "id: 'x' is no integer", "id takes bigint: write a whole number."),
+        (
+            "ack",
+            "token=soon",
+            "token: 'soon' is no time",
+            "the expiry held: write 2026-01-31T12:00:00Z, now or now+60s.",
+        ),
+        ("ack", "attempt=1.5", "attempt: '1.5' is no integer", ": write a whole number."),
+        (
+            "claim",
+            "limit=x",
+            "limit: 'x' is no integer",
+            "limit takes integer, at most so many rows: write a whole number.",
+        ),
+        ("enqueue", "payload={", "payload: '{' is no JSON", "payload takes jsonb: write JSON."),
     ],
 )
-def test_what_cannot_be_read_is_named(project: Path, run: Run, value: str, why: str) -> None:
-    done = run("sql", "jobs", "ack", "--dialect", "postgres", "--set", value)
-    assert done.code == 2 and why in done.err
+def test_what_cannot_be_read_is_named(
+    project: Path, run: Run, statement: str, value: str, why: str, hint: str
+) -> None:
+    done = run("sql", "jobs", statement, "--dialect", "postgres", "--set", value)
+    error, way_out, *_ = done.err.splitlines()
+    assert done.code == 2 and error == f"error: {why}"
+    assert way_out.startswith("    hint: ") and way_out.endswith(hint)
 
 
 def test_a_wrong_call(project: Path, run: Run) -> None:

@@ -277,10 +277,11 @@ class Autocommit(sqlite3.Connection):
 @on_cases(FULL.with_(dialects=("sqlite",)))
 def test_a_commit_that_the_connection_ignores_is_made(stand: Stand) -> None:
     stand.fill(rows(stand.case, 2))
-    options: dict[str, Any] = {"isolation_level": None, "factory": Autocommit}
     if sys.version_info >= (3, 12):
-        options = {"autocommit": True}
-    connection = sqlite3.connect(stand.database.path, **options)
+        connection = stand.connect()
+        connection.autocommit = True
+    else:
+        connection = stand.connect(isolation_level=None, factory=Autocommit)
     with stand.claim(connection) as claim:
         (delivery,) = claim
         assert not connection.in_transaction

@@ -47,9 +47,7 @@ def test_every_entry_is_there_once() -> None:
 def test_every_test_named_exists() -> None:
     for entry, here in rows():
         named = re.findall(r"\]\(\.\./(tests/[^)]+)\) `(test_\w+)`", here)
-        assert named or re.match(r"(Cannot|Open)", here), (
-            f"{entry} names no test and gives no reason"
-        )
+        assert named or here.startswith("Cannot "), f"{entry} names no test and gives no reason"
         for path, test in named:
             text = (ROOT / path).read_text("utf-8")
             assert re.search(rf"^(async )?def {test}\(", text, re.MULTILINE), f"{path}::{test}"

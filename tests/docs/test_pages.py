@@ -84,6 +84,29 @@ def test_every_statement_and_index_is_named(generated: Generated) -> None:
             assert code(name) in page
 
 
+@pytest.mark.parametrize(
+    ("dialects", "said"),
+    [
+        (("postgres", "sqlite"), "a claim without its index reads the whole table."),
+        (("mysql", "mariadb"), "a claim without its index locks what it does not take."),
+        (("postgres", "mariadb"), "reads the whole table, and on MariaDB it locks what it does not"),
+    ],
+)
+def test_what_a_missing_index_costs_there(
+    tmp_path: Path, dialects: tuple[str, ...], said: str
+) -> None:
+    assert said in page_of(generate(DEAD_TABLE.with_(dialects=dialects).text(), tmp_path))
+
+
+def test_a_write_locks_the_file_on_sqlite(generated: Generated) -> None:
+    for dialect in generated.description.tables[0].dialects:
+        statements = generated.plan("jobs", dialect).statements
+        writes = [one for one in statements if re.match("INSERT|UPDATE|DELETE", one.text)]
+        assert writes
+        for one in writes:
+            assert ("the one writer's lock" in one.locks) is (dialect == "sqlite"), one.name
+
+
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     pages = [page_of(generate(FIFO.text(), tmp_path / name)) for name in ("a", "b")]
     assert pages[0] == pages[1]

@@ -29,7 +29,18 @@ _LOST = frozenset(
         4031,  # disconnected by the server because of inactivity (MySQL)
     }
 )
-_CONFLICTS = frozenset({ER.LOCK_DEADLOCK, ER.LOCK_WAIT_TIMEOUT, 3572, 3058, 1317, 3024, 1969})
+_CONFLICTS = frozenset(
+    {
+        ER.LOCK_DEADLOCK,
+        ER.LOCK_WAIT_TIMEOUT,
+        1020,  # record has changed since last read (MariaDB, snapshot isolation)
+        1317,  # query execution was interrupted
+        1969,  # a time limit on statements (MariaDB)
+        3024,  # a time limit on statements (MySQL)
+        3058,  # deadlock among user-level locks
+        3572,  # a lock could not be had at once
+    }
+)
 
 
 def dialect_of(connection: Any) -> str:

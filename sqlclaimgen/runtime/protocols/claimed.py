@@ -45,5 +45,9 @@ def claimed(bound: Bound, rows: Sequence[Values]) -> list[Claimed]:
 
 
 def decoded_id(bound: Bound, raw: Any) -> Any:
-    """An id as Python sees it."""
-    return bound.codec.decode(bound.queue.id_kind, raw)
+    """An id as Python sees it; as the database spells it where that is no id of its type: such a row
+    fails when it is looked at, alone, and can still be settled."""
+    try:
+        return bound.codec.decode(bound.queue.id_kind, raw)
+    except (TypeError, ValueError):
+        return raw

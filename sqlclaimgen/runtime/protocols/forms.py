@@ -25,9 +25,7 @@ class FormProtocols(Protocol):
         """Take up to `limit` due rows."""
         ...
 
-    def settle(
-        self, delivery: Any, outcome: AnyOutcome, *, joined: bool
-    ) -> steps.Protocol[None]:
+    def settle(self, delivery: Any, outcome: AnyOutcome, *, joined: bool) -> steps.Protocol[None]:
         """Write an outcome. `joined`: a transaction of the caller's is open."""
         ...
 

@@ -50,7 +50,10 @@ def claim(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
 def _claim(
     bound: Bound, scope: Scope, limit: int, now: datetime, token: datetime, guards: fifo.Guards
 ) -> Protocol[Taken]:
-    parameters: dict[str, Any] = {"now": bound.codec.time(now), "locked_until": bound.codec.time(token)}
+    parameters: dict[str, Any] = {
+        "now": bound.codec.time(now),
+        "locked_until": bound.codec.time(token),
+    }
     found = yield from _found(bound, scope, limit, parameters, guards)
     live, moved = yield from exhausted.apart(bound, found.rows, now)
     if bound.has("claim_write") and live:
@@ -179,7 +182,9 @@ def leave(
     """Give back what was not settled: at once, and with its attempt where the handler never started.
     A row that another claim holds meanwhile is passed over."""
     # a settlement that joined a transaction may have been rolled back with it; the fence tells
-    open_ = sorted((d for d in deliveries if not d.lost and (d.joined or not d.settled)), key=key_of)
+    open_ = sorted(
+        (d for d in deliveries if not d.lost and (d.joined or not d.settled)), key=key_of
+    )
     if open_:
         yield from joining(_leave(bound, open_), joined=joined)
     for delivery in open_:

@@ -48,7 +48,9 @@ def due_at_once(outcome: AnyOutcome) -> bool:
             return False
 
 
-def effective(bound: Bound, outcome: AnyOutcome, attempt: int, *, in_dead_group: bool) -> AnyOutcome:
+def effective(
+    bound: Bound, outcome: AnyOutcome, attempt: int, *, in_dead_group: bool
+) -> AnyOutcome:
     """What an outcome comes to: a retry at the last attempt is a dead letter. In a group that holds
     dead letters attempts are not limited."""
     most = bound.queue.max_attempts
@@ -68,7 +70,9 @@ def due_at(now: datetime, delay: timedelta) -> datetime:
     return now + min(max(delay, timedelta(0)), MAX_DELAY)
 
 
-def write(bound: Bound, outcome: AnyOutcome, fence: Mapping[str, Any], row_id: Any) -> Protocol[bool]:
+def write(
+    bound: Bound, outcome: AnyOutcome, fence: Mapping[str, Any], row_id: Any
+) -> Protocol[bool]:
     """Run the statements of an outcome. `fence` names the row and what it must still hold. Returns
     whether the row was there: False means that nothing was written."""
     now = bound.now()
@@ -84,7 +88,10 @@ def write(bound: Bound, outcome: AnyOutcome, fence: Mapping[str, Any], row_id: A
             parameters = {"now": bound.codec.encode(kind, now), "error": bounded(error)}
         case RetryAfter(delay, error):
             name = "retry_after"
-            parameters = {"due": bound.codec.encode(kind, due_at(now, delay)), "error": bounded(error)}
+            parameters = {
+                "due": bound.codec.encode(kind, due_at(now, delay)),
+                "error": bounded(error),
+            }
         case DeadLetter(reason, error):
             name = "dead_letter"
             parameters = {

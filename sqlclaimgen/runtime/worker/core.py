@@ -137,9 +137,20 @@ class Core:
     def _usable(self) -> Any:
         """Call `connect`. Raises ClaimError for a connection that the handler could not be given."""
         connection = self._connect()
-        if not self._settings.transactional or not self._runner.in_loop:
+        if not self._settings.transactional:
             return connection
         if inspect.isawaitable(connection):
+            if self._runner.in_loop:
+                return connection
+            if inspect.iscoroutine(connection):
+                connection.close()
+            raise ClaimError(
+                f"{self._queue.table}: a transactional handler that is plain needs a connection that "
+                "blocks, and `connect` gave one of asyncio. Give it psycopg.connect, or make the "
+                "handler `async`.",
+                table=self._queue.table,
+            )
+        if not self._runner.in_loop:
             return connection
         kind = f"{type(connection).__module__}.{type(connection).__qualname__}"
         with contextlib.suppress(Exception):  # it may be no connection at all

@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker.core import Core
-from sqlclaimgen.runtime.worker.handlers import LoopRunner, ThreadRunner
+from sqlclaimgen.runtime.worker.handlers import LoopRunner, ThreadRunner, is_async
 from sqlclaimgen.runtime.worker.settings import Options, Settings
 
 D = TypeVar("D")
@@ -65,6 +65,25 @@ class _Face(Generic[D, O]):
                 signal.signal(number, handler or signal.SIG_DFL)
 
 
+def opening(connect: Any) -> Callable[[], Any]:
+    """`connect`, when it is what opens connections. Raises TypeError for a connection: some of them
+    can be called too."""
+    if callable(connect) and not hasattr(connect, "cursor"):
+        opens: Callable[[], Any] = connect
+        return opens
+    raise TypeError(
+        f"connect is {connect!r}; it is a function that opens a connection, for the worker needs "
+        "connections of its own: connect=lambda: sqlite3.connect(path)"
+    )
+
+
+def ends_when_empty(until: object) -> bool:
+    """Whether `until` is "empty". Raises ValueError for anything else but None."""
+    if until not in (None, "empty"):
+        raise ValueError(f'until is {until!r}; it is "empty", or None for a worker that goes on')
+    return until == "empty"
+
+
 class Worker(_Face[D, O]):
     """Claims rows and runs a plain handler on threads.
 
@@ -82,18 +101,17 @@ class Worker(_Face[D, O]):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(queue, Settings(**options))
+        if is_async(handler):
+            raise TypeError("the handler is `async`; an AsyncWorker runs it")
         self._handler = handler
-        self._connect = connect
+        self._connect = opening(connect)
 
     def run(self, until: Literal["empty"] | None = None) -> None:
         """Work until stopped, or until nothing is due. SIGTERM and SIGINT drain when this runs on the
         main thread. Raises Unfinished when handlers were still running at the end."""
+        runner = ThreadRunner(self._handler)
         self._core = core = Core(
-            self.queue,
-            self.settings,
-            self._connect,
-            ThreadRunner(self._handler),
-            until_empty=until == "empty",
+            self.queue, self.settings, self._connect, runner, until_empty=ends_when_empty(until)
         )
         with self._signals():
             core.start()
@@ -142,14 +160,14 @@ class AsyncWorker(_Face[D, O]):
         options.setdefault("concurrency", 100)
         super().__init__(queue, Settings(**options))
         self._handler = handler
-        self._connect = connect
+        self._connect = opening(connect)
 
     async def run(self, until: Literal["empty"] | None = None) -> None:
         """Work until stopped, until nothing is due, or until the task is cancelled, which drains.
         Raises Unfinished when handlers were still running at the end."""
         runner = LoopRunner(self._handler, asyncio.get_running_loop())
         self._core = core = Core(
-            self.queue, self.settings, self._connect, runner, until_empty=until == "empty"
+            self.queue, self.settings, self._connect, runner, until_empty=ends_when_empty(until)
         )
         with self._signals():
             core.start()

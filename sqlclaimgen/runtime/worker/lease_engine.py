@@ -6,33 +6,29 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from sqlclaimgen.runtime.errors import (
-    ClaimError,
     LeaseLost,
     SettlementUnknown,
-    StatementFailed,
-    UnsupportedServer,
 )
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.protocols.scope import Scope
-from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.extending import Extender
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
+from sqlclaimgen.runtime.worker.lease_claiming import Claimer
 from sqlclaimgen.runtime.worker.lines import Line
-from sqlclaimgen.runtime.worker.scopes import Scopes
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.settling import Settler
 from sqlclaimgen.runtime.worker.transactional import TransactionalHandlers
 from sqlclaimgen.runtime.worker.waking import Alarm
-from sqlclaimgen.runtime.worker.work import InWork, Lease, Turns
+from sqlclaimgen.runtime.worker.work import Hands, InWork, Lease, Turns
 
 GRACE = 5.0
 """Seconds that giving rows back, and settlements under way, may take after the drain's time limit."""
@@ -57,15 +53,10 @@ class LeaseEngine:
         self._report = report
         self._alarm = alarm
         self._stop = stop
-        self._work: dict[int, InWork] = {}
+        self._hands = Hands()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._freed = asyncio.Event()
         self._turns = Turns()
-        self._failures = 0
-        """Handlers that failed since the last one that did not."""
-        self._unanswered: list[Taken] = []
         seconds = queue.lease.total_seconds() if queue.lease is not None else 30.0
-        self._half = seconds / 2
         # a settlement or an extension that hangs for longer would cost the lease
         quick = functools.partial(
             Line, queue, connect, settings, report, limit=max(seconds / 4, 1.0), most=seconds / 10
@@ -75,12 +66,15 @@ class LeaseEngine:
             quick(),
             quick(),
         )
+        self._claimer = Claimer(
+            self._claims, settings, report, alarm, stop, self._hands, seconds, self._begin
+        )
         self._settler = Settler(self._settles)
         self._extender = Extender(
             self._extends,
             report,
             seconds,
-            lambda: list(self._work.values()),
+            self._hands.now,
             stop if settings.check else None,
         )
         self._transactional: TransactionalHandlers | None = None
@@ -95,7 +89,7 @@ class LeaseEngine:
 
     async def run(self, *, until_empty: bool) -> bool:
         """Work. Returns whether every handler ended before the drain's time limit."""
-        claiming = asyncio.ensure_future(self._claim_loop(until_empty))
+        claiming = asyncio.ensure_future(self._claimer.run(until_empty=until_empty))
         helpers = [
             asyncio.ensure_future(self._settler.run()),
             asyncio.ensure_future(self._extender.run()),
@@ -114,7 +108,7 @@ class LeaseEngine:
                 raise self._extender.apart
             return clean
         finally:
-            for item in self._work.values():
+            for item in self._hands.now():
                 item.abandon()
                 item.let_go()
             tasks = (claiming, stopping, *helpers, *self._tasks)
@@ -126,123 +120,15 @@ class LeaseEngine:
                 closing.append(self._transactional.close())
             await asyncio.gather(*closing)
 
-    # -- claiming ------------------------------------------------------------------------------
-
-    async def _claim_loop(self, until_empty: bool) -> None:
-        scopes: Scopes | None = None
-        while not self._stop.is_set():
-            free = self._settings.concurrency - len(self._work)
-            if free <= 0:
-                self._freed.clear()
-                await self._first(self._freed.wait(), self._stop.wait())
-                continue
-            self._alarm.hush()
-            busy = bool(self._work)  # before the claim: what is settled during it may be due again
-            try:
-                session = await self._claims.open()
-                if scopes is None:
-                    scopes = Scopes(session.bound, self._settings.groups)
-                await self._forgo()
-                await self._recovered()
-                found, full = await self._claim_round(scopes, free)
-            except Exception as error:
-                if type(error) is ClaimError or isinstance(error, UnsupportedServer):
-                    raise  # the worker was called wrongly; waiting mends nothing
-                if isinstance(error, StatementFailed) and isinstance(error.unanswered, Taken):
-                    self._unanswered.append(error.unanswered)
-                for item in self._work.values():
-                    item.waited_for = True
-                await self._claims.pause(error, self._stop)
-                continue
-            if until_empty and not (found or busy):
-                return
-            if full and self._failures < self._settings.concurrency:
-                continue
-            await self._idle(until_empty)
-
-    async def _recovered(self) -> None:
-        """After an outage: let leases that ran out be extended and settled first, so that this worker
-        does not take its own rows from itself. Each is waited for once, for one lease at most."""
-        until = time.monotonic() + 2 * self._half
-        while not self._stop.is_set():
-            held = [item for item in self._work.values() if item.waited_for and item.is_live()]
-            late = [item for item in held if item.delivery.overdue]
-            if not late:
-                return
-            if time.monotonic() > until:
-                for item in late:
-                    item.waited_for = False
-            await self._first(asyncio.sleep(0.02), self._stop.wait())
-
-    async def _idle(self, until_empty: bool) -> None:
-        """Wait for what may bring rows. When every handler fails, that is time alone."""
-        self._failures = 0
-        if until_empty:
-            # what is in work may come back due: look again as soon as one of them is settled
-            self._freed.clear()
-            if self._work:
-                await self._first(self._freed.wait(), self._stop.wait())
-            if not self._failures:
-                return
-        started = time.monotonic()
-        await self._first(self._alarm.wait(self._settings.poll_interval), self._stop.wait())
-        self._report(EventKind.WAITED, seconds=time.monotonic() - started)
-
-    async def _first(self, *waits: Coroutine[Any, Any, Any]) -> None:
-        tasks = [asyncio.ensure_future(wait) for wait in waits]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-
-    async def _claim_round(self, scopes: Scopes, free: int) -> tuple[int, bool]:
-        """Claim from each scope in its turn until the handlers are busy. Returns how many rows were
-        found, those that became dead letters among them, and whether more may be due."""
-        taken_all, found, full = 0, 0, False
-        for scope in scopes.round():
-            limit = free - taken_all
-            started = time.monotonic()
-            taken: Taken = await self._claims.drive(
-                functools.partial(lease.claim, scope=scope, limit=limit)
-            )
-            scopes.went_on(scope, taken.resume)
-            if taken.exhausted:
-                self._report(EventKind.EXHAUSTED, count=taken.exhausted, group=scope.group)
-            if taken.deliveries:
-                spent = time.monotonic() - started
-                self._report(
-                    EventKind.CLAIMED, count=len(taken.deliveries), group=scope.group, seconds=spent
-                )
-            for delivery in taken.deliveries:
-                # half a lease after the claim was sent, not after it was answered
-                self._begin(delivery, scope, started + self._half)
-            taken_all += len(taken.deliveries)
-            found += len(taken.deliveries) + taken.exhausted
-            full = full or taken.full
-            if taken_all >= free or self._stop.is_set():
-                break
-        return found, full
-
-    async def _forgo(self) -> None:
-        """Give back what claims may hold whose COMMIT got no answer, by its token. Raises what the
-        connection raises; it is tried again before the next claim, until the leases have run out."""
-        while self._unanswered:
-            deliveries: Sequence[Any] = self._unanswered[0].deliveries
-            if any(not delivery.overdue for delivery in deliveries):
-                await self._claims.drive(functools.partial(lease.leave, deliveries=deliveries))
-            del self._unanswered[0]
-
     # -- one delivery --------------------------------------------------------------------------
 
     def _begin(self, delivery: Any, scope: Scope, extend_at: float) -> None:
-        for other in self._work.values():
+        for other in self._hands.now():
             if other.delivery.id == delivery.id and not other.delivery.settled:
-                other.delivery.lost = (
-                    True  # its lease had run out, and this is the claim that took it
-                )
+                # its lease had run out, and this is the claim that took it
+                other.delivery.lost = True
         item = InWork(delivery, scope.group, extend_at)
-        self._work[id(item)] = item
+        self._hands.take(item)
         item.task = task = asyncio.ensure_future(self._deliver(item))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -258,8 +144,7 @@ class LeaseEngine:
                 if key is not None:
                     self._turns.leave(key)
         finally:
-            self._work.pop(id(item), None)
-            self._freed.set()
+            self._hands.let_go(item)
             if item.delivery.lost and not (item.lost_told or item.abandoned):
                 self._report(EventKind.LOST, **item.fields)
 
@@ -308,14 +193,14 @@ class LeaseEngine:
         except BaseException as error:
             if delivery.lost or item.abandoned:
                 return None
-            self._failures += 1
+            self._hands.failures += 1
             failed = True
             self._report(EventKind.FAILED, error=error, **item.fields)
             if not isinstance(error, Exception):
                 self._stop.set()  # SystemExit and its like: put the row back, and end
             outcome = failures.outcome_of(self._queue, self._settings, delivery.number, error)
         else:
-            self._failures = 0
+            self._hands.failures = 0
         if delivery.lost or item.abandoned:
             return None
         # a settlement of the handler's own counts, unless it was rolled back with what failed
@@ -325,7 +210,7 @@ class LeaseEngine:
         fields = {**item.fields, "outcome": type(outcome).__name__}
         if error is None:
             self._report(EventKind.SETTLED, seconds=item.seconds, **fields)
-            if self._queue.fifo is not None and not (self._failures or due_at_once(outcome)):
+            if self._queue.fifo is not None and not (self._hands.failures or due_at_once(outcome)):
                 self._alarm.ring()  # the group's next row is its head now
         elif isinstance(error, SettlementUnknown):
             self._report(EventKind.UNKNOWN, error=error, **fields)
@@ -356,7 +241,7 @@ class LeaseEngine:
         """Let handlers end; extension goes on. After the time limit give their rows back."""
         deadline = time.monotonic() + self._settings.drain_timeout
         waiting = [
-            item for item in self._work.values() if item.is_live() and not item.delivery.started
+            item for item in self._hands.now() if item.is_live() and not item.delivery.started
         ]
         for item in waiting:
             item.abandon()
@@ -366,23 +251,23 @@ class LeaseEngine:
             if left <= 0:
                 break
             await asyncio.wait(pending, timeout=left)
-        running = [item for item in self._work.values() if item.is_live() and not item.ended]
+        running = [item for item in self._hands.now() if item.is_live() and not item.ended]
         for item in running:
             item.abandon()
         await self._within(GRACE, self._give_back(running), self._settlements(), self._last_forgo())
-        unsettled = any(item.is_live() for item in self._work.values())
+        unsettled = any(item.is_live() for item in self._hands.now())
         for item in running:
             item.let_go()
         return not (running or unsettled)
 
     async def _settlements(self) -> None:
         """Wait for the outcomes that are on their way."""
-        while ended := [item.task for item in self._work.values() if item.is_live() and item.task]:
+        while ended := [item.task for item in self._hands.now() if item.is_live() and item.task]:
             await asyncio.wait(ended)
 
     async def _last_forgo(self) -> None:
         try:
-            await self._forgo()
+            await self._claimer.forgo()
         except Exception as error:
             self._report(EventKind.DISCONNECTED, error=error)
 

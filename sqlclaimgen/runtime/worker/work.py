@@ -68,6 +68,33 @@ class InWork:
         return time.monotonic() - (self.started_at or self.claimed_at)
 
 
+class Hands:
+    """What a worker has in its hands, and whether its handlers do well."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, InWork] = {}
+        self.freed = asyncio.Event()
+        """Set when a row is let go."""
+        self.failures = 0
+        """Handlers that failed since the last one that did not."""
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def take(self, item: InWork) -> None:
+        """A row was claimed."""
+        self._items[id(item)] = item
+
+    def let_go(self, item: InWork) -> None:
+        """A row's settlement has its answer, or there will be none."""
+        self._items.pop(id(item), None)
+        self.freed.set()
+
+    def now(self) -> list[InWork]:
+        """The rows in work."""
+        return list(self._items.values())
+
+
 class Turns:
     """Rows of one partition key run one after another, in the order in which they were claimed."""
 

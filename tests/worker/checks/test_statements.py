@@ -38,7 +38,7 @@ def test_a_missing_table(looking: Looking) -> None:
         looking()
     assert (refused.value.table, refused.value.column) == ("jobs", None)
     assert refused.value.statement in str(refused.value)
-    assert "sqlclaimgen verify" in str(refused.value)
+    assert ".ddl.sql" in str(refused.value)
     assert refused.value.__cause__ is not None
 
 

@@ -175,7 +175,7 @@ WHERE `entry` IN (:ids);
 --   :now  datetime(6), UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the claim's, after claim.
--- Locks: rows the claim holds already.
+-- Locks: rows of the claim, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `locked_until`,
@@ -189,7 +189,7 @@ WHERE `entry` IN (:ids);
 -- Removes the rows that exhaust copied.
 --   :ids  list of ids
 -- Transaction: the claim's, after exhaust.
--- Locks: rows the claim holds already.
+-- Locks: rows of the claim, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 DELETE t FROM (

@@ -134,7 +134,7 @@ RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "a
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the claim's, after claim.
--- Locks: rows the claim holds already.
+-- Locks: the one writer's lock, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
@@ -148,7 +148,7 @@ WHERE "entry" IN (SELECT value FROM json_each(:ids));
 -- Removes the rows that exhaust copied.
 --   :ids  list of ids
 -- Transaction: the claim's, after exhaust.
--- Locks: rows the claim holds already.
+-- Locks: the one writer's lock, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 DELETE FROM "ledger"
@@ -233,7 +233,7 @@ RETURNING "entry";
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
 UPDATE "ledger"
@@ -249,7 +249,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "ledger"
@@ -265,7 +265,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "ledger"
@@ -283,7 +283,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own. First of two statements; dead_letter_remove is the second.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.
 INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
@@ -301,7 +301,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the same. Second of two statements.
--- Locks: the row, held already.
+-- Locks: the one writer's lock, held already.
 -- Index: the primary key.
 -- Runs: once per dead letter.
 DELETE FROM "ledger"
@@ -315,7 +315,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
 --   :text  TEXT
 --   :book_after  INTEGER
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the one writer's lock, until the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "ledger" ("account", "cents", "text", "attempt", "book_after")

@@ -99,7 +99,7 @@ RETURNING "Job No";
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
 UPDATE "Job Queue"
@@ -115,7 +115,7 @@ WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND 
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "Job Queue"
@@ -131,7 +131,7 @@ WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND 
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "Job Queue"
@@ -148,7 +148,7 @@ WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND 
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.
 UPDATE "Job Queue"
@@ -162,7 +162,7 @@ WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND 
 --   :reply_to  TEXT or NULL
 --   :due  INTEGER
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the one writer's lock, until the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "Job Queue" ("Job No", "class", "reply-to", "tries", "State", "Due")

@@ -45,7 +45,7 @@ RETURNING "id", "account", "due_at", "last_error", "amount", "currency", "attemp
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: its own, on the claim's connection, before the unlock.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops, before the handler.
 UPDATE "payouts"
@@ -58,7 +58,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
 UPDATE "payouts"
@@ -72,7 +72,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "payouts"
@@ -86,7 +86,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "payouts"
@@ -101,7 +101,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock. First of two statements; dead_letter_remove is the second.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.
 INSERT INTO "payouts_failed" ("id", "account", "due_at", "attempt", "paid_at", "last_error",
@@ -121,7 +121,7 @@ SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = ex
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the same. Second of two statements.
--- Locks: the row, held already.
+-- Locks: the one writer's lock, held already.
 -- Index: the primary key.
 -- Runs: once per dead letter.
 DELETE FROM "payouts"
@@ -135,7 +135,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :currency  TEXT
 --   :due_at  INTEGER
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the one writer's lock, until the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "payouts" ("id", "account", "amount", "currency", "attempt", "due_at")

@@ -180,7 +180,7 @@ WHERE `job_id` IN (:ids);
 --   :now  datetime(6), UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the claim's, after claim.
--- Locks: rows the claim holds already.
+-- Locks: rows of the claim, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
@@ -194,7 +194,7 @@ WHERE `job_id` IN (:ids);
 -- Removes the rows that exhaust copied.
 --   :ids  list of ids
 -- Transaction: the claim's, after exhaust.
--- Locks: rows the claim holds already.
+-- Locks: rows of the claim, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 DELETE t FROM (

@@ -84,7 +84,7 @@ RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "n
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the claim's, after claim.
--- Locks: rows the claim holds already.
+-- Locks: the one writer's lock, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
@@ -98,7 +98,7 @@ WHERE "job_id" IN (SELECT value FROM json_each(:ids));
 -- Removes the rows that exhaust copied.
 --   :ids  list of ids
 -- Transaction: the claim's, after exhaust.
--- Locks: rows the claim holds already.
+-- Locks: the one writer's lock, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 DELETE FROM "report_jobs"
@@ -183,7 +183,7 @@ RETURNING "job_id";
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
 UPDATE "report_jobs"
@@ -199,7 +199,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "report_jobs"
@@ -215,7 +215,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "report_jobs"
@@ -233,7 +233,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the caller's when one is open, else its own. First of two statements; dead_letter_remove is the second.
--- Locks: one row, until the commit.
+-- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.
 INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
@@ -251,7 +251,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
 --   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
 --   :attempt  integer, as the row holds it: one more than the delivery's
 -- Transaction: the same. Second of two statements.
--- Locks: the row, held already.
+-- Locks: the one writer's lock, held already.
 -- Index: the primary key.
 -- Runs: once per dead letter.
 DELETE FROM "report_jobs"
@@ -267,7 +267,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
 --   :remark  TEXT or NULL
 --   :retry_after  INTEGER
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the one writer's lock, until the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "report_jobs" ("queue", "urgency", "customer", "payload", "note", "attempt",

@@ -188,7 +188,8 @@ def redrive(
 ) -> list[int]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
-    ``ids`` names them, all or none: raises AlreadyQueued when one is queued again.
+    ``ids`` names them; an id that is no dead letter is left out. None comes back, and
+    AlreadyQueued is raised, when one of them is queued again.
     ``limit`` takes up to so many, the oldest first, and passes over such rows.
     Joins the transaction open on ``conn``, or commits its own.
     """

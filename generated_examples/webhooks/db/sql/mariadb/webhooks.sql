@@ -70,7 +70,7 @@ WHERE `id` IN (:ids);
 --   :reason  text, why the row is given up
 --   :ids  list of ids
 -- Transaction: the claim's, after claim.
--- Locks: rows the claim holds already.
+-- Locks: rows of the claim, held already.
 -- Index: the primary key.
 -- Runs: when a claim met such rows.
 UPDATE `hooks`.`calls`

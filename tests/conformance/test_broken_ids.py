@@ -1,0 +1,46 @@
+"""A row whose id is none of its type fails alone, and can be settled like any other."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import pytest
+
+from sqlclaimgen.runtime import RowInvalid
+from tests.servers import Database, on_dialects
+from tests.support.generated import generate
+
+TOML = """
+format = 1
+[table.jobs]
+max_attempts = 3
+dead_letter = { table = "jobs_dead" }
+[table.jobs.columns]
+id = { role = "id", type = "uuid" }
+attempt = { role = "attempt" }
+locked_until = { role = "locked_until" }
+"""
+
+
+@on_dialects("mysql", "mariadb", "sqlite")
+def test_the_rows_beside_it_are_delivered(database: Database, tmp_path: Path) -> None:
+    # PostgreSQL's uuid column holds nothing else
+    generated = generate(TOML, tmp_path)
+    generated.install(database, "jobs")
+    jobs = generated.module("jobs")
+    conn = database.connect(autocommit=True)
+    good = uuid.UUID(int=7)
+    jobs.enqueue(conn, jobs.New(id=good))
+    database.execute("INSERT INTO jobs (id, attempt) VALUES ('no uuid', 1)")
+    with jobs.claim(conn, limit=10) as claimed:
+        deliveries = {str(delivery.id): delivery for delivery in claimed}
+        assert set(deliveries) == {str(good), "no uuid"}
+        assert deliveries[str(good)].row.id == good
+        assert jobs.extend(conn, list(deliveries.values())) == []
+        with pytest.raises(RowInvalid, match="'s id does not decode"):
+            print(deliveries["no uuid"].row)
+        deliveries["no uuid"].dead_letter(conn, "broken")
+        deliveries[str(good)].ack(conn)
+    assert database.execute("SELECT id, reason FROM jobs_dead") == [("no uuid", "broken")]
+    assert database.execute("SELECT id FROM jobs") == []
