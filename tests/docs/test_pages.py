@@ -89,7 +89,10 @@ def test_every_statement_and_index_is_named(generated: Generated) -> None:
     [
         (("postgres", "sqlite"), "a claim without its index reads the whole table."),
         (("mysql", "mariadb"), "a claim without its index locks what it does not take."),
-        (("postgres", "mariadb"), "reads the whole table, and on MariaDB it locks what it does not"),
+        (
+            ("postgres", "mariadb"),
+            "reads the whole table, and on MariaDB it locks what it does not",
+        ),
     ],
 )
 def test_what_a_missing_index_costs_there(
