@@ -56,6 +56,8 @@ class Dialect(ABC):
     loading: ClassVar[str]
     """A shell command that runs the file `{path}` with the database's own client."""
     name_limit: ClassVar[NameLimit]
+    connection: ClassVar[str]
+    """What the runtime calls the type of its driver's connections."""
     sqlglot: ClassVar[str]
     """The dialect sqlglot parses the statements as."""
     row_lock: ClassVar[Capability] = YES

@@ -38,6 +38,7 @@ class MySQL(Dialect):
     floor = "8.0.1"
     loading = 'mysql "$DATABASE" < {path}'
     name_limit = NameLimit(64, "characters")
+    connection = "MySQLConnection"
     sqlglot = "mysql"
     backslashes = True
     exact: ClassVar[str] = "CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin"

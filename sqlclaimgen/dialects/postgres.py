@@ -35,6 +35,7 @@ class Postgres(Dialect):
     floor = "11"
     loading = 'psql "$DSN" -v ON_ERROR_STOP=1 --single-transaction -f {path}'
     name_limit = NameLimit(63, "bytes")
+    connection = "PostgresConnection"
     sqlglot = "postgres"
     notify = YES
     folders = ("postgres", "common")

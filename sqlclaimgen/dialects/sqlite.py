@@ -35,6 +35,7 @@ class SQLite(Dialect):
     floor = "3.35"
     loading = 'sqlite3 -bail "$FILE" < {path}'
     name_limit = NameLimit(1000, "characters")
+    connection = "SQLiteConnection"
     sqlglot = "sqlite"
     folders = ("sqlite", "common")
     partial_indexes = True
