@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 MINUTES ?= 10
 # Processes that share the tests, each with servers of its own. A file's tests stay together.
-PARALLEL ?= 3
+PARALLEL ?= 2
 ARGS ?=
 
 .PHONY: demo test soak check format servers dev dist clean

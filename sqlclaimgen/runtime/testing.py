@@ -32,7 +32,6 @@ from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.transactions import transaction
 from sqlclaimgen.runtime.worker import failures
-from sqlclaimgen.runtime.worker.faces import Worker
 from sqlclaimgen.runtime.worker.handlers import checked
 from sqlclaimgen.runtime.worker.scopes import Scopes
 from sqlclaimgen.runtime.worker.settings import Settings
@@ -122,14 +121,7 @@ def work(
     Exception's (a test framework's own) is raised at once, and its row given back. Raises ClaimError
     when rows are due again without end: move a Clock between two calls instead.
     """
-    given = Worker(
-        queue,
-        cast("Any", handler),
-        connect=lambda: conn,
-        groups=groups,
-        transactional=transactional,
-        **settings,
-    ).settings
+    given = Settings(groups=groups, transactional=transactional, **settings)
     scopes = Scopes(queue.bind(session_of(conn, table=queue.table).dialect), groups)
     done: list[Worked[D]] = []
     while True:

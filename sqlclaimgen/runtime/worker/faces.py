@@ -129,7 +129,9 @@ def _wait(core: Core) -> None:
     interrupted: KeyboardInterrupt | None = None
     while not over.is_set():
         try:
-            over.wait(0.2)
+            # the loop is inside: an interrupt may be raised between two waits as well
+            while not over.wait(0.2):
+                pass
         except KeyboardInterrupt as error:
             interrupted = error
             core.stop()
