@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any, TypeVar
 
@@ -60,7 +61,7 @@ def _kind(connection: object) -> str:
 
 def failure(table: str, step: Step, error: BaseException, kind: FaultKind) -> StatementFailed:
     """The runtime's error for a driver's: which table, which row, which statement, what to do."""
-    name = step.statement if isinstance(step, Run) else type(step).__name__.lower()
+    name = step.statement if isinstance(step, Run) else _words(type(step).__name__)
     row = step.id if isinstance(step, Run) else None
     where = f"{table} {row!r}" if row is not None else table
     return StatementFailed(
@@ -70,6 +71,10 @@ def failure(table: str, step: Step, error: BaseException, kind: FaultKind) -> St
         id=row,
         statement=name,
     )
+
+
+def _words(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
 
 
 def run(session: Session, bound: Bound, protocol: Protocol[T]) -> T:

@@ -75,6 +75,12 @@ class RollbackToSavepoint:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckConstraints:
+    """Have constraints checked now that would be checked at the COMMIT (PostgreSQL's deferred ones):
+    what is refused here can be undone to a savepoint."""
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
     """Close the connection: what it holds can no longer be told."""
 
@@ -110,6 +116,7 @@ Step: TypeAlias = (
     | Savepoint
     | ReleaseSavepoint
     | RollbackToSavepoint
+    | CheckConstraints
     | Close
     | KeysInUse
     | HoldKey

@@ -9,6 +9,7 @@ from typing import Any
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.steps import (
     Begin,
+    CheckConstraints,
     Close,
     Commit,
     DropKey,
@@ -59,6 +60,8 @@ class Session(ABC):
                 self.run(f"RELEASE SAVEPOINT {name}", {})
             case RollbackToSavepoint(name):
                 self.run(f"ROLLBACK TO SAVEPOINT {name}", {})
+            case CheckConstraints():
+                pass  # they hold after each statement
             case Close():
                 self.close()
             case KeysInUse() | HoldKey() | DropKey():
@@ -89,12 +92,19 @@ class Session(ABC):
         """Close the connection. Never fails."""
 
     @abstractmethod
-    def prepare(self) -> None:
-        """Set what the runtime relies on, on a connection of its own."""
+    def prepare(self, limit: float) -> None:
+        """Set what the runtime relies on, on a connection of its own whose statements are given
+        `limit` seconds."""
 
     @abstractmethod
     def abort(self) -> None:
         """Break the connection at once, also under a statement that waits. From any thread."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the server has closed the connection, found out without a word to it: for one that
+        somebody else is using. From any thread. False where that cannot be seen."""
+        return False
 
     @abstractmethod
     def fault(self, error: BaseException) -> FaultKind | None:

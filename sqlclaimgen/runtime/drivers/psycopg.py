@@ -16,9 +16,10 @@ from psycopg.pq import Format, TransactionStatus
 from psycopg.rows import tuple_row
 
 from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.drivers.sockets import hung_up
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.placeholders import pyformat
-from sqlclaimgen.runtime.steps import Result
+from sqlclaimgen.runtime.steps import CheckConstraints, Result, Step
 
 _CONFLICTS = (
     errors.SerializationFailure,
@@ -32,6 +33,8 @@ _LOST = (
     errors.CannotConnectNow,
     errors.IdleInTransactionSessionTimeout,
 )
+
+CHECK_CONSTRAINTS = "SET CONSTRAINTS ALL IMMEDIATE"
 
 
 def opening(autocommit: bool, isolation: str) -> str:
@@ -68,6 +71,14 @@ def shut(connection: Any) -> None:
         return  # closed already
     with socket.socket(fileno=descriptor) as line, contextlib.suppress(OSError):
         line.shutdown(socket.SHUT_RDWR)
+
+
+def gone(connection: Any) -> bool:
+    """Whether the server has closed a connection. Says nothing to it."""
+    try:
+        return hung_up(connection.fileno())
+    except (psycopg.Error, OSError):
+        return True  # closed here
 
 
 def notified(connection: Any, seconds: float) -> bool:
@@ -135,10 +146,15 @@ class PsycopgSession(Session):
                 rows = rows_with_text(cursor)
             return Result(rows, cursor.rowcount, described=described)
 
+    def execute(self, step: Step) -> Result:
+        if isinstance(step, CheckConstraints):
+            return self.run(CHECK_CONSTRAINTS, {})
+        return super().execute(step)
+
     def close(self) -> None:
         self.connection.close()
 
-    def prepare(self) -> None:
+    def prepare(self, limit: float) -> None:
         # a pooler in transaction mode gives each transaction another server connection: nothing may
         # be left behind on one, prepared statements least of all
         self.connection.prepare_threshold = None
@@ -146,6 +162,10 @@ class PsycopgSession(Session):
 
     def abort(self) -> None:
         shut(self.connection)
+
+    @property
+    def gone(self) -> bool:
+        return gone(self.connection)
 
     def fault(self, error: BaseException) -> FaultKind | None:
         return fault(self.connection, error)

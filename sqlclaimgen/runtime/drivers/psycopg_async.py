@@ -9,11 +9,19 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
-from sqlclaimgen.runtime.drivers.psycopg import fault, opening, rows_with_text, shut
+from sqlclaimgen.runtime.drivers.psycopg import (
+    CHECK_CONSTRAINTS,
+    fault,
+    gone,
+    opening,
+    rows_with_text,
+    shut,
+)
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.placeholders import pyformat
 from sqlclaimgen.runtime.steps import (
     Begin,
+    CheckConstraints,
     Close,
     Commit,
     DropKey,
@@ -79,6 +87,8 @@ class AsyncPsycopgSession:
                 await self._run(f"RELEASE SAVEPOINT {name}", {})
             case RollbackToSavepoint(name):
                 await self._run(f"ROLLBACK TO SAVEPOINT {name}", {})
+            case CheckConstraints():
+                await self._run(CHECK_CONSTRAINTS, {})
             case Close():
                 await self.connection.close()
             case KeysInUse() | HoldKey() | DropKey():
@@ -102,6 +112,11 @@ class AsyncPsycopgSession:
     def abort(self) -> None:
         """Break the connection at once."""
         shut(self.connection)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the server has closed the connection. Says nothing to it."""
+        return gone(self.connection)
 
     async def close(self) -> None:
         """Close it."""

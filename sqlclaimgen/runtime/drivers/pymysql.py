@@ -12,6 +12,7 @@ from pymysql.constants import CR, ER, SERVER_STATUS
 from pymysql.cursors import Cursor
 
 from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.drivers.sockets import hung_up
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.placeholders import expanded
 from sqlclaimgen.runtime.steps import Result
@@ -93,7 +94,7 @@ class PyMySQLSession(Session):
         with contextlib.suppress(pymysql.Error):  # closed already
             self.connection.close()
 
-    def prepare(self) -> None:
+    def prepare(self, limit: float) -> None:
         self.run("SET SESSION time_zone = '+00:00'", {})
         self.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", {})
         self.connection.autocommit(True)
@@ -104,6 +105,12 @@ class PyMySQLSession(Session):
         if line is not None:
             with contextlib.suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def gone(self) -> bool:
+        line = getattr(self.connection, "_sock", None)
+        descriptor = -1 if line is None else line.fileno()
+        return descriptor < 0 or hung_up(descriptor)
 
     def fault(self, error: BaseException) -> FaultKind | None:
         # PyMySQL lets errors of the socket through as they are

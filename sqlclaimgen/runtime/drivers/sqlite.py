@@ -81,14 +81,15 @@ class SQLiteSession(Session):
     def close(self) -> None:
         self.connection.close()
 
-    def prepare(self) -> None:
+    def prepare(self, limit: float) -> None:
         if sys.version_info >= (3, 12):
             # with `autocommit=False` a transaction is always open
             self.connection.autocommit = True
             self.connection.autocommit = sqlite3.LEGACY_TRANSACTION_CONTROL
         self.connection.isolation_level = None
         self.run("PRAGMA journal_mode = WAL", {})
-        self.run("PRAGMA busy_timeout = 10000", {})
+        # a wait for another writer ends as a conflict, before the statement's limit breaks the connection
+        self.run(f"PRAGMA busy_timeout = {int(min(10.0, limit * 0.75) * 1000)}", {})
 
     def abort(self) -> None:
         self.connection.interrupt()

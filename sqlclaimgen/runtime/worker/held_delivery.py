@@ -11,6 +11,7 @@ from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols.held import HeldForm
 from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.steps import CheckConstraints, Protocol
 from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.guarding import CommitRefused
@@ -21,6 +22,11 @@ from sqlclaimgen.runtime.worker.held_slots import Slots, first
 from sqlclaimgen.runtime.worker.held_work import Work
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
+
+
+def checked_constraints() -> Protocol[None]:
+    """Have constraints checked that would be checked at the COMMIT."""
+    yield CheckConstraints()
 
 
 class Deliverer:
@@ -120,19 +126,21 @@ class Deliverer:
         delivery.started, work.started_at = True, time.monotonic()
         try:
             self._report(EventKind.STARTED, seconds=0.0, **work.fields)
-            if transactional:
-                work.running = self._runner.start_on(work.session, delivery)
-                outcome = checked(self._queue.outcomes, await work.running.result())
-                self._require_open(work)
-            else:
-                work.running = self._runner.start(delivery)
-                # not a task of its result: a SystemExit in a task ends the loop
-                ended = asyncio.ensure_future(work.running.ended())
-                try:
-                    await self._rows.watch(work, ended)
-                finally:
-                    ended.cancel()
-                outcome = checked(self._queue.outcomes, await work.running.result())
+            work.running = (
+                self._runner.start_on(work.session, delivery)
+                if transactional
+                else self._runner.start(delivery)
+            )
+            # not a task of its result: a SystemExit in a task ends the loop
+            ended = asyncio.ensure_future(work.running.ended())
+            try:
+                watch = self._rows.watch_beside if transactional else self._rows.watch
+                await watch(work, ended)
+            finally:
+                ended.cancel()
+            outcome = checked(self._queue.outcomes, await work.running.result())
+            if transactional and not delivery.lost:
+                await self._confirm(work, outcome)
         except asyncio.CancelledError:
             raise
         except BaseException as error:
@@ -146,6 +154,13 @@ class Deliverer:
         if transactional and not self._form.commits_with(outcome) and not await self._undone(work):
             return None
         return outcome
+
+    async def _confirm(self, work: Work, outcome: AnyOutcome) -> None:
+        """Raise when what a transactional handler wrote cannot be committed with its outcome. Found at
+        the COMMIT it would cost the row lock, and count no attempt, again and again."""
+        self._require_open(work)
+        if self._form.commits_with(outcome):
+            await work.session.drive(checked_constraints())
 
     def _require_open(self, work: Work) -> None:
         """Raise when a transactional handler's transaction cannot be committed with its ack: a COMMIT

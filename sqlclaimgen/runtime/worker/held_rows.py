@@ -40,7 +40,7 @@ class HeldRows:
             self.memory.deliveries.remove(work.delivery)
 
     async def watch(self, work: Work, *awaited: asyncio.Future[Any], at_work: bool = True) -> None:
-        """Wait until one of `awaited` is done, with a look at the connection every CHECK_EVERY
+        """Wait until one of `awaited` is done, and ask something over the connection every CHECK_EVERY
         seconds. When it is dead the row is lost; a handler `at_work` is waited for all the same."""
         while not any(future.done() for future in awaited):
             every = None if work.delivery.lost else CHECK_EVERY
@@ -55,6 +55,16 @@ class HeldRows:
                 await self.lose(work, error)
                 if not at_work:
                     return
+
+    async def watch_beside(self, work: Work, ended: asyncio.Future[Any]) -> None:
+        """Wait for a handler that uses the connection itself. Nothing is asked over it meanwhile: a
+        look every CHECK_EVERY seconds tells whether the server has closed it."""
+        while not ended.done():
+            every = None if work.delivery.lost else CHECK_EVERY
+            done, _ = await asyncio.wait((ended,), timeout=every)
+            if not (done or work.delivery.lost) and work.session.gone:
+                work.session.lost = True
+                self.lost(work, ConnectionError("the server has closed the connection"))
 
     def lost(self, work: Work, error: BaseException | None = None) -> None:
         """Tell the handler, and the world, once. Its key is free, whatever the handler does still."""

@@ -61,6 +61,12 @@ class AsyncSession(ABC):
         """Whether an error aborted the open transaction, which can only be rolled back (PostgreSQL)."""
         return False
 
+    @property
+    @abstractmethod
+    def gone(self) -> bool:
+        """Whether the server has closed the connection, found out beside the one who uses it. False
+        where that cannot be seen."""
+
     @abstractmethod
     def abort(self) -> None:
         """Break the connection at once, also under a statement that waits. From any thread."""
@@ -167,7 +173,7 @@ class ThreadedSession(AsyncSession):
 
     def prepare(self) -> None:
         """Set what the runtime relies on. On the connection's thread."""
-        self._session.prepare()
+        self._session.prepare(self.limit)
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
         return self._lane.submit(function)
@@ -186,6 +192,10 @@ class ThreadedSession(AsyncSession):
     @property
     def aborted(self) -> bool:
         return self._session.in_transaction and self._session.broken
+
+    @property
+    def gone(self) -> bool:
+        return bool(self._session.gone)
 
     def abort(self) -> None:
         with contextlib.suppress(Exception):  # it is closed
@@ -238,6 +248,10 @@ class NativeSession(AsyncSession):
     @property
     def aborted(self) -> bool:
         return bool(self._session.aborted)
+
+    @property
+    def gone(self) -> bool:
+        return bool(self._session.gone)
 
     def abort(self) -> None:
         with contextlib.suppress(Exception):  # it is closed

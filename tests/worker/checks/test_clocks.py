@@ -72,7 +72,7 @@ def test_a_library_has_its_hosts_clock(looking: Looking) -> None:
 def test_a_warning_is_told_once_while_the_worker_runs(stand: Stand) -> None:
     events: list[Event] = []
     session = session_of(stand.connect(autocommit=True), table="jobs")
-    session.prepare()
+    session.prepare(30.0)
     watch = clocks.Watch(Reporter("jobs", events.append))
 
     def look(seconds: float) -> None:

@@ -132,15 +132,46 @@ def test_without_the_look_nobody_would_hear_of_it(stand: Stand) -> None:
     assert len(log.of(EventKind.LOST)) == 1 and stand.count == 0
 
 
+@pytest.mark.parametrize("look", [0.05, 3600.0], ids=["looked-at", "twin"])
+@on_cases(*ON_SERVERS)
+def test_a_transactional_handler_hears_that_its_connection_is_dead(
+    stand: Stand, look: float
+) -> None:
+    # it may be anywhere in a statement of its own: the server is not asked, the socket is looked at
+    (id,) = stand.enqueue([{}])
+    log = Log()
+    heard: list[bool] = []
+
+    def handle(delivery: Any, connection: Any) -> None:
+        if not heard:
+            connection.cursor().execute("SELECT 1")
+            stand.database.kill_session(stand.database.session_id(connection))
+            with contextlib.suppress(TimeoutError):
+                log.wait_for(EventKind.LOST, timeout=20 if look < 1 else 0.5)
+            heard.append(delivery.lost)
+
+    with mock.patch.object(held_rows, "CHECK_EVERY", look):
+        worker = worker_of(
+            "blocking", stand, handle, on_event=log, concurrency=1, transactional=True
+        )
+        OnThread(worker, until="empty").join(60)
+    assert heard == [look < 1]
+    second = 2 if is_advisory(stand.case) else 1
+    assert log.deliveries == [(id, 1), (id, second)]
+    assert log.ids(EventKind.LOST) == [id], log.events
+    assert [e.outcome for e in log.of(EventKind.SETTLED)] == ["Ack"] and stand.count == 0
+
+
+@pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
 @on_cases(ROW_LOCK.with_(dialects=["postgres"]), ADVISORY.with_(dialects=["postgres"]))
-def test_the_task_of_a_lost_row_is_cancelled(stand: Stand) -> None:
+def test_the_task_of_a_lost_row_is_cancelled(stand: Stand, transactional: bool) -> None:
     stand.enqueue([{}])
     log = Log()
     cancelled: list[bool] = []
 
     started: list[Any] = []
 
-    async def handle(delivery: Any) -> None:
+    async def handle(delivery: Any, *connection: Any) -> None:
         started.append(delivery)
         if len(started) > 1:
             return  # the row is due again at once, also before the first task is cancelled
@@ -156,6 +187,7 @@ def test_the_task_of_a_lost_row_is_cancelled(stand: Stand) -> None:
         handle,
         connect=stand.database.connect_async,  # type: ignore[attr-defined]
         on_event=log,
+        transactional=transactional,
         **{**QUICK, "concurrency": 2},
     )
     with mock.patch.object(held_rows, "CHECK_EVERY", 0.05):

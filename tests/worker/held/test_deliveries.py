@@ -7,10 +7,12 @@ import dataclasses
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from sqlclaimgen.runtime import ClaimError, EventKind
+from sqlclaimgen.runtime.drivers import psycopg as psycopg_driver
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.held.cases import ADVISORY, ROW_LOCK, SERVERS, is_advisory
 from tests.worker.held.runs import prepare
@@ -266,24 +268,68 @@ def test_lr_03_an_aborted_transaction_is_a_failure_that_counts(stand: Stand, fac
     assert not log.of(EventKind.LOST)
 
 
-@on_cases(ADVISORY.with_(dialects=["postgres"]))
-def test_writes_that_the_commit_refuses_are_a_failure_of_the_handler(stand: Stand) -> None:
-    stand.database.execute(
-        "CREATE TABLE effects (id int, CONSTRAINT once UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)"
-    )
+DEFERRED = (
+    "CREATE TABLE effects (id int, CONSTRAINT once UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)"
+)
+TWICE = "INSERT INTO effects VALUES (1), (1)"
+
+
+def write_twice(delivery: Any, connection: Any) -> None:
+    connection.execute(TWICE)
+
+
+@pytest.mark.parametrize("face", ["blocking", "native"])
+@on_cases(ROW_LOCK.with_(dialects=["postgres"]), ADVISORY.with_(dialects=["postgres"]))
+def test_writes_that_a_commit_would_refuse_are_a_failure_that_counts(
+    stand: Stand, face: str
+) -> None:
+    stand.database.execute(DEFERRED)
     (id,) = stand.enqueue([{}])
     log = Log()
 
-    def handle(delivery: Any, connection: Any) -> None:
-        connection.execute("INSERT INTO effects VALUES (1), (1)")
+    async def handle_async(delivery: Any, connection: Any) -> None:
+        await connection.execute(TWICE)
 
     worker = worker_of(
-        "blocking", stand, handle, on_event=log, transactional=True, retry=lambda *_: 3600
+        face,
+        stand,
+        write_twice,
+        on_event=log,
+        transactional=True,
+        retry=lambda *_: 3600,
     )
+    if face == "native":
+        worker._handler = handle_async
     run_until_empty(worker)
     assert log.deliveries == [(id, 1)] and log.ids(EventKind.FAILED) == [id]
     assert [e.outcome for e in log.of(EventKind.SETTLED)] == ["RetryAfter"]
-    assert stand.row(id) is not None and not log.of(EventKind.LOST)
+    (row,) = stand.rows()
+    assert row["attempt"] == 2 and "once" in row["note"] and not log.of(EventKind.LOST)
+    assert stand.database.value("SELECT COUNT(*) FROM effects") == 0
+
+
+@on_cases(ROW_LOCK.with_(dialects=["postgres"]), ADVISORY.with_(dialects=["postgres"]))
+def test_writes_that_only_the_commit_refuses(stand: Stand) -> None:
+    # the key is held still, and the failure counts; a row lock is gone, and nobody counts
+    stand.database.execute(DEFERRED)
+    (id,) = stand.enqueue([{}])
+    log = Log()
+    worker = worker_of(
+        "blocking",
+        stand,
+        write_twice,
+        on_event=log,
+        transactional=True,
+        retry=lambda *_: 3600,
+    )
+    with mock.patch.object(psycopg_driver, "CHECK_CONSTRAINTS", "SELECT 1"), working(worker):
+        if is_advisory(stand.case):
+            log.wait_for(EventKind.SETTLED, 1)
+        else:
+            log.wait_for(EventKind.UNSETTLED, 2)
+    (row,) = stand.rows()
+    assert row["attempt"] == (2 if is_advisory(stand.case) else 1)
+    assert id == row["id"] and not log.of(EventKind.LOST)
 
 
 @on_cases(ROW_LOCK, ADVISORY)

@@ -11,20 +11,27 @@ from unittest import mock
 import pytest
 
 from tests.conformance.harness import Stand, on_cases
-from tests.worker.held.cases import ADVISORY, FIFO_ROW_LOCK, ROW_LOCK, SERVERS
+from tests.worker.held.cases import ADVISORY, FIFO_LEASE, FIFO_ROW_LOCK, ROW_LOCK, SERVERS
 from tests.worker.lease import test_processes
 from tests.worker.support.process import HISTORY
 
+# a group whose holder was killed waits for the end of its lease
+SHORT_FIFO = FIFO_LEASE.with_(
+    name="short-fifo-lease", body=FIFO_LEASE.body.replace('"60s"', '"2s"')
+)
+
 # SQLite keeps keys in the process, and says so: one process works on such a table
-CASES = on_cases(ROW_LOCK, ADVISORY.with_(dialects=SERVERS), FIFO_ROW_LOCK)
+CASES = on_cases(ROW_LOCK, ADVISORY.with_(dialects=SERVERS), FIFO_ROW_LOCK, SHORT_FIFO)
 FEW = on_cases(
     ROW_LOCK.with_(dialects=["postgres"]),
     ADVISORY.with_(dialects=["mysql"]),
     FIFO_ROW_LOCK.with_(dialects=["mariadb"]),
+    SHORT_FIFO.with_(dialects=["postgres", "sqlite"]),
 )
 
 NUMBERED = {"postgres": "seq BIGSERIAL", "mysql": "seq BIGINT AUTO_INCREMENT UNIQUE"}
 NUMBERED["mariadb"] = NUMBERED["mysql"]
+NUMBERED["sqlite"] = "seq INTEGER PRIMARY KEY"
 
 
 @FEW

@@ -68,7 +68,7 @@ def test_no_poll_interval_between_two_rows_of_a_group(stand: Stand, face: str) -
             assert [id for id in watch.done if id % 2 == first % 2] == ids[first - 1 :: 2]
 
 
-@on_cases(FIFO_LEASE)
+@on_cases(FIFO_ROW_LOCK, FIFO_LEASE, ADVISORY)
 def test_without_the_ring_a_group_waits(stand: Stand) -> None:
     filled(stand, 3, "a")
     log, watch = Log(), Watch()

@@ -57,7 +57,7 @@ def battle(
             revive(crew, start, order)
         deadline = time.monotonic() + 120 + rows / 20
         while remaining(stand):
-            assert time.monotonic() < deadline, f"{remaining(stand)} rows are left"
+            assert time.monotonic() < deadline, f"{remaining(stand)} rows are left: {folder}"
             revive(crew, start, order)
             time.sleep(0.1)
         for process in crew:

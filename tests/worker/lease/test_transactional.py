@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 from sqlclaimgen.runtime import AsyncWorker, EventKind
+from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.worker import lease_engine
 from sqlclaimgen.runtime.worker.guarding import CommitRefused
 from tests.conformance.harness import Stand, on_cases
@@ -211,3 +212,36 @@ def test_a_long_transactional_handler_keeps_its_lease(stand: Stand) -> None:
     worker = worker_of("blocking", stand, handle, module=module, on_event=log, transactional=True)
     OnThread(worker, until="empty").join(60)
     assert len(history(stand)) == 1 and len(log.deliveries) == 1
+
+
+@on_cases(SHORT.with_(dialects=["sqlite"]))
+def test_a_wait_for_sqlites_one_writer_breaks_no_connection(stand: Stand) -> None:
+    # extensions wait for the handler's transaction, in vain; its ack counts all the same
+    stand.database.execute(HISTORY)
+    module = leasing(stand.generated.module("jobs"), 1)
+    (id,) = stand.enqueue([{"payload": 1}])
+    log, opened = Log(), []
+
+    def connect() -> Any:
+        opened.append(1)
+        return stand.connect(check_same_thread=False)
+
+    def handle(delivery: Any, connection: Any) -> None:
+        write(connection, delivery)
+        log.wait_for(EventKind.DISCONNECTED, 2)
+
+    worker = worker_of(
+        "blocking",
+        stand,
+        handle,
+        module=module,
+        on_event=log,
+        transactional=True,
+        concurrency=1,
+        connect=connect,
+    )
+    OnThread(worker, until="empty").join(60)
+    waits = log.of(EventKind.DISCONNECTED)
+    assert {getattr(event.error, "kind", None) for event in waits} == {FaultKind.CONFLICT}, waits
+    assert history(stand) == [(id, 1)] and log.ids(EventKind.SETTLED) == [id]
+    assert len(opened) <= 4

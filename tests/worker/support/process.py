@@ -76,19 +76,21 @@ def order_for(stand: Any, handler: str, **settings: Any) -> Order:
 
 @contextlib.contextmanager
 def processes(folder: Path) -> Iterator[Callable[[Order], subprocess.Popen[str]]]:
-    """Start processes; what is left of them at the end of the block is killed."""
+    """Start processes; what is left of them at the end of the block is killed. What they log is in
+    `folder`: nobody reads it while they run."""
     started: list[subprocess.Popen[str]] = []
 
     def start(order: Order) -> subprocess.Popen[str]:
         path = folder / f"order-{len(started)}.json"
         path.write_text(json.dumps(order.__dict__))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.worker.support.process", str(path)],
-            cwd=Path(__file__).parents[3],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        with path.with_suffix(".log").open("w") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.worker.support.process", str(path)],
+                cwd=Path(__file__).parents[3],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
         started.append(process)
         return process
 
