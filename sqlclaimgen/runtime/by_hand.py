@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlclaimgen.runtime import held_by_key, held_by_transaction, publishing
+from sqlclaimgen.runtime import held_by_key, held_by_transaction, joined, publishing
 from sqlclaimgen.runtime.claims import Claim
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
@@ -68,9 +68,9 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
             # nothing can run on this connection; what it held comes back when its lease ends
             _log.warning("%s: left a claim on a broken transaction", queue.table)
             return
-        joined = session.in_transaction
+        inside = session.in_transaction
         try:
-            run(session, bound, form.leave(bound, deliveries, failed=failed, joined=joined))
+            run(session, bound, form.leave(bound, deliveries, failed=failed, joined=inside))
         finally:
             if holder is not None:
                 holder.close()
@@ -84,9 +84,13 @@ def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) 
     """Write an outcome. Joins the transaction open on `conn`, or commits its own."""
     table = delivery.bound.queue.table
     if delivery.settled:
+        where = (
+            " in a transaction of yours. Where that was rolled back, leave the claim's block: it gives the "
+            "row back. A rollback of transaction(conn) tells the delivery by itself"
+        )
         raise AlreadySettled(
-            f"{table} {delivery.id!r}: this delivery is settled; a second outcome "
-            f"({type(outcome).__name__}) was refused.",
+            f"{table} {delivery.id!r}: this delivery is settled{where if delivery.joined else ''}; a second "
+            f"outcome ({type(outcome).__name__}) was refused.",
             table=table,
             id=delivery.id,
             attempt=delivery.number,
@@ -96,6 +100,8 @@ def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) 
     form.check(delivery, conn)
     settling = form.settle(delivery, outcome, joined=session.in_transaction)
     run(session, delivery.bound, settling)
+    if delivery.joined:
+        joined.settled(conn, delivery)
 
 
 def extend(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterable[L]) -> list[L]:
@@ -111,8 +117,8 @@ def release(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterab
     """Give unsettled deliveries back at once. Those that were lost are passed over."""
     session = session_of(conn, table=queue.table)
     bound = queue.bind(session.dialect)
-    joined = session.in_transaction
-    run(session, bound, lease.leave(bound, deliveries, failed=False, joined=joined))
+    inside = session.in_transaction
+    run(session, bound, lease.leave(bound, deliveries, failed=False, joined=inside))
 
 
 def _idle(session: Session, table: str, statement: str) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Generator
 
-from sqlclaimgen.runtime import batches, publishing
+from sqlclaimgen.runtime import batches, joined, publishing
 from sqlclaimgen.runtime.batches import Batch
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.drivers.base import Session
@@ -20,8 +20,9 @@ _numbers = itertools.count(1)
 
 @contextlib.contextmanager
 def transaction(conn: Connection) -> Generator[None, None, None]:
-    """Commit when the block ends, roll back when it raises. A commit wakes this process's workers of
-    the tables that were enqueued to.
+    """Commit when the block ends, roll back when it raises: what was settled inside has no outcome then,
+    and can be settled otherwise. A commit wakes this process's workers of the tables that were enqueued
+    to.
 
     Inside a transaction that is open already the block is a savepoint of it; inside the block of a row
     lock claim, of the claim's. Drivers' own blocks differ: sqlite3's `with conn` begins nothing, and
@@ -42,18 +43,16 @@ def transaction(conn: Connection) -> Generator[None, None, None]:
         return
     session.begin("read committed")
     publishing.begun(session)
+    joined.begun(conn)
     try:
         yield
-    except BaseException:
-        publishing.undone(session)
-        session.rollback()
-        raise
-    try:
         session.commit()
     except BaseException:
         publishing.undone(session)
+        joined.undone(conn)
         session.rollback()
         raise
+    joined.kept(conn)
     publishing.committed(session)
 
 
@@ -65,12 +64,15 @@ def _name() -> str:
 def _savepoint(session: Session) -> Generator[None, None, None]:
     name = _name()
     session.run(f"SAVEPOINT {name}", {})
+    joined.begun(session.connection)
     try:
         yield
     except BaseException:
+        joined.undone(session.connection)
         session.run(f"ROLLBACK TO SAVEPOINT {name}", {})
         session.run(f"RELEASE SAVEPOINT {name}", {})
         raise
+    joined.kept(session.connection)
     session.run(f"RELEASE SAVEPOINT {name}", {})
 
 

@@ -104,6 +104,57 @@ def test_a_settlement_joins_the_transaction_that_is_open(stand: Stand, autocommi
     assert row is not None and row["locked_until"] is None
 
 
+@autocommit
+@on_cases(FULL, PLAIN)
+def test_what_was_rolled_back_can_be_settled_otherwise(stand: Stand, autocommit: bool) -> None:
+    stand.fill(rows(stand.case, 2))
+    connection = stand.connect(autocommit=autocommit)
+    with stand.claim(connection, 2) as claim:
+        first, second = claim
+        with pytest.raises(ZeroDivisionError), transaction(connection):
+            first.ack(connection)
+            raise ZeroDivisionError
+        assert not (first.settled or first.joined)
+        with transaction(connection):
+            second.ack(connection)
+            with pytest.raises(ZeroDivisionError), transaction(connection):
+                first.discard(connection)
+                raise ZeroDivisionError
+            assert second.settled and not first.settled
+        with pytest.raises(ZeroDivisionError), transaction(connection):
+            with transaction(connection):
+                first.discard(connection)
+            raise ZeroDivisionError
+        first.retry(connection)
+    assert stand.unfinished == 1
+    row = stand.row(first.id)
+    assert row is not None and row["locked_until"] is None
+
+
+@on_cases(FULL.with_(dialects=["postgres", "sqlite"]))
+def test_a_refused_commit_settles_nothing(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect()
+    for text in REFUSING_COMMITS:
+        stand.database.execute(text)
+    if stand.dialect == "sqlite":
+        connection.execute("PRAGMA foreign_keys = ON")
+    with stand.claim(connection) as claim:
+        (delivery,) = claim
+        with pytest.raises(Exception, match=r"(?i)foreign key"), transaction(connection):
+            connection.cursor().execute("INSERT INTO child VALUES (7)")
+            delivery.ack(connection)
+        assert not (delivery.settled or delivery.lost)
+        delivery.retry(connection)
+    assert stand.unfinished == 1
+
+
+REFUSING_COMMITS = (
+    "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
+    "CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)",
+)
+
+
 @on_cases(PLAIN)
 def test_a_block_left_inside_a_transaction_joins_it(stand: Stand) -> None:
     stand.fill(rows(stand.case, 1))

@@ -8,7 +8,7 @@ import pytest
 
 from sqlclaimgen.runtime.worker import listening
 from sqlclaimgen.runtime.worker.events import EventKind
-from sqlclaimgen.runtime.worker.sessions import open_session
+from sqlclaimgen.runtime.worker.opening import open_session
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.support.waiting import NOTIFIED, Waiting
 

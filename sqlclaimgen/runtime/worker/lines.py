@@ -11,7 +11,8 @@ from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
 from sqlclaimgen.runtime.queue import Bound, Queue
 from sqlclaimgen.runtime.steps import Protocol
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
-from sqlclaimgen.runtime.worker.sessions import AsyncSession, open_session
+from sqlclaimgen.runtime.worker.opening import open_session
+from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.settings import Settings
 
 T = TypeVar("T")

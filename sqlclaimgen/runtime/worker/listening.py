@@ -13,7 +13,8 @@ from sqlclaimgen.runtime.drivers.servers import SERVERS
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.steps import Protocol, Run
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
-from sqlclaimgen.runtime.worker.sessions import AsyncSession, NativeSession, open_session
+from sqlclaimgen.runtime.worker.opening import NativeSession, open_session
+from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
 

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import inspect
-import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from sqlclaimgen.runtime.codecs import CODECS
-from sqlclaimgen.runtime.drivers.base import Session
-from sqlclaimgen.runtime.driving import failure, session_of
+from sqlclaimgen.runtime.driving import failure
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.protocols import clocks
 from sqlclaimgen.runtime.queue import Bound, Queue
 from sqlclaimgen.runtime.steps import Close, Protocol, Result, Rollback, Step
-from sqlclaimgen.runtime.worker.lanes import Lane, finished
 
 T = TypeVar("T")
-
-CLOSING = 2.0
-"""Seconds that closing a connection may take before it is broken."""
 
 
 class AsyncSession(ABC):
@@ -147,174 +139,3 @@ class AsyncSession(ABC):
 def _forget(work: asyncio.Future[Any]) -> None:
     if not work.cancelled():
         work.exception()
-
-
-class ThreadedSession(AsyncSession):
-    """A blocking driver's connection, on a thread of its own."""
-
-    def __init__(
-        self,
-        queue: Queue[Any, Any, Any, Any],
-        session: Session,
-        lane: Lane,
-        limit: float,
-    ) -> None:
-        super().__init__(queue, session.dialect, limit)
-        self._session = session
-        self._lane = lane
-
-    async def execute(self, step: Step) -> Result:
-        return await self.call(lambda: self._session.execute(step))
-
-    async def call(self, function: Callable[[], T]) -> T:
-        future = self._lane.submit(function)
-        await finished(future)
-        return future.result()
-
-    def prepare(self) -> None:
-        """Set what the runtime relies on. On the connection's thread."""
-        self._session.prepare(self.limit)
-
-    def submit(self, function: Callable[[], T]) -> Future[T]:
-        return self._lane.submit(function)
-
-    def fault(self, error: BaseException) -> FaultKind | None:
-        return FaultKind.LOST if isinstance(error, ConnectionError) else self._session.fault(error)
-
-    @property
-    def connection(self) -> Any:
-        return self._session.connection
-
-    @property
-    def in_transaction(self) -> bool:
-        return self._session.in_transaction
-
-    @property
-    def aborted(self) -> bool:
-        return self._session.in_transaction and self._session.broken
-
-    @property
-    def gone(self) -> bool:
-        return bool(self._session.gone)
-
-    def abort(self) -> None:
-        with contextlib.suppress(Exception):  # it is closed
-            self._session.abort()
-
-    async def close(self) -> None:
-        if self.pid != os.getpid():
-            return  # the parent's socket: closing it here would end the parent's session
-        if self.lost:
-            self.abort()
-        closing = self._lane.submit(self._session.close)
-        self._lane.close()
-        try:
-            await asyncio.wait_for(finished(closing), CLOSING)
-        except TimeoutError:
-            self.abort()  # it is closed as soon as its thread is free
-
-
-class NativeSession(AsyncSession):
-    """A psycopg AsyncConnection."""
-
-    def __init__(self, queue: Queue[Any, Any, Any, Any], session: Any, limit: float) -> None:
-        super().__init__(queue, session.dialect, limit)
-        self._session = session
-
-    async def execute(self, step: Step) -> Result:
-        found: Result = await self._session.execute(step)
-        return found
-
-    async def call(self, function: Callable[[], T]) -> T:
-        return function()
-
-    def submit(self, function: Callable[[], T]) -> Future[T]:
-        raise TypeError("a plain handler cannot use an asyncio connection; make it `async`")
-
-    def fault(self, error: BaseException) -> FaultKind | None:
-        if isinstance(error, ConnectionError):
-            return FaultKind.LOST
-        kind: FaultKind | None = self._session.fault(error)
-        return kind
-
-    @property
-    def connection(self) -> Any:
-        return self._session.connection
-
-    @property
-    def in_transaction(self) -> bool:
-        return bool(self._session.in_transaction)
-
-    @property
-    def aborted(self) -> bool:
-        return bool(self._session.aborted)
-
-    @property
-    def gone(self) -> bool:
-        return bool(self._session.gone)
-
-    def abort(self) -> None:
-        with contextlib.suppress(Exception):  # it is closed
-            self._session.abort()
-
-    async def close(self) -> None:
-        if self.pid != os.getpid():
-            return
-        if self.lost:
-            self.abort()
-        with contextlib.suppress(Exception):
-            await asyncio.wait_for(self._session.close(), CLOSING)
-
-
-_numbers = itertools.count(1)
-
-
-async def open_session(
-    queue: Queue[Any, Any, Any, Any], connect: Callable[[], Any], limit: float
-) -> AsyncSession:
-    """Open a connection of the worker's own and set it: UTC, READ COMMITTED and so on. Raises the
-    driver's error, or TimeoutError when nobody answers within `limit` seconds."""
-    lane = Lane(f"sqlclaimgen-{next(_numbers)}")
-    connecting = lane.submit(connect)
-    try:
-        await asyncio.wait_for(finished(connecting), limit)
-        connection = connecting.result()
-        if inspect.isawaitable(connection):
-            lane.close()
-            return await _native(queue, await asyncio.wait_for(connection, limit), limit)
-        threaded = ThreadedSession(queue, session_of(connection, table=queue.table), lane, limit)
-    except BaseException:
-        # a connection that comes too late, or that is no connection of ours, is not left open
-        connecting.add_done_callback(_discard)
-        lane.close()
-        raise
-    try:
-        await asyncio.wait_for(threaded.call(threaded.prepare), limit)
-    except BaseException:
-        threaded.lost = True
-        await threaded.close()
-        raise
-    return threaded
-
-
-async def _native(queue: Queue[Any, Any, Any, Any], connection: Any, limit: float) -> NativeSession:
-    from sqlclaimgen.runtime.drivers.psycopg_async import AsyncPsycopgSession
-
-    native = AsyncPsycopgSession(connection)
-    session = NativeSession(queue, native, limit)
-    try:
-        await asyncio.wait_for(native.prepare(), limit)
-    except BaseException:
-        session.lost = True
-        await session.close()
-        raise
-    return session
-
-
-def _discard(connecting: Future[Any]) -> None:
-    if connecting.cancelled() or connecting.exception() is not None:
-        return
-    close = getattr(connecting.result(), "close", None)
-    if callable(close):
-        with contextlib.suppress(Exception):
-            cast("Callable[[], object]", close)()

@@ -331,6 +331,21 @@ def test_a_second_settlement_is_refused(stand: Stand) -> None:
     assert stand.unfinished == 1
 
 
+@on_cases(FULL, PLAIN)
+def test_what_was_rolled_back_can_be_settled_otherwise(stand: Stand) -> None:
+    filled(stand, 1)
+    connection = stand.connect()
+    with stand.claim(connection) as claim:
+        (delivery,) = claim
+        with pytest.raises(ZeroDivisionError), transaction(connection):
+            delivery.ack(connection)
+            raise ZeroDivisionError
+        delivery.retry(connection)
+        with pytest.raises(AlreadySettled):
+            delivery.ack(connection)
+    assert stand.unfinished == 1
+
+
 # -- attempts --------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,8 @@ from unittest import mock
 
 from sqlclaimgen.runtime.steps import Close, Result, Rollback, Run, Step
 from sqlclaimgen.runtime.worker import lines
-from sqlclaimgen.runtime.worker.sessions import AsyncSession, open_session
+from sqlclaimgen.runtime.worker.opening import open_session
+from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from tests.conformance.stepping import lost_connection
 from tests.servers import Database
 

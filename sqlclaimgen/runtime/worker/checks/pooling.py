@@ -8,7 +8,8 @@ from typing import Any
 from sqlclaimgen.runtime.errors import ServerUnfit
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.steps import Begin, Protocol, Rollback, Run
-from sqlclaimgen.runtime.worker.sessions import AsyncSession, open_session
+from sqlclaimgen.runtime.worker.opening import open_session
+from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.settings import Settings
 
 ROUNDS = 3
