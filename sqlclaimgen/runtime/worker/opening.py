@@ -25,7 +25,37 @@ CLOSING = 2.0
 """Seconds that closing a connection may take before it is broken."""
 
 
-class ThreadedSession(AsyncSession):
+class DriverSession(AsyncSession):
+    """A connection seen through its driver, blocking or not."""
+
+    def __init__(self, queue: Queue[Any, Any, Any, Any], session: Any, limit: float) -> None:
+        super().__init__(queue, session.dialect, limit)
+        self._session = session
+
+    def fault(self, error: BaseException) -> FaultKind | None:
+        if isinstance(error, ConnectionError):
+            return FaultKind.LOST
+        kind: FaultKind | None = self._session.fault(error)
+        return kind
+
+    @property
+    def connection(self) -> Any:
+        return self._session.connection
+
+    @property
+    def in_transaction(self) -> bool:
+        return bool(self._session.in_transaction)
+
+    @property
+    def gone(self) -> bool:
+        return bool(self._session.gone)
+
+    def abort(self) -> None:
+        with contextlib.suppress(Exception):  # it is closed
+            self._session.abort()
+
+
+class ThreadedSession(DriverSession):
     """A blocking driver's connection, on a thread of its own."""
 
     def __init__(
@@ -35,8 +65,7 @@ class ThreadedSession(AsyncSession):
         lane: Lane,
         limit: float,
     ) -> None:
-        super().__init__(queue, session.dialect, limit)
-        self._session = session
+        super().__init__(queue, session, limit)
         self._lane = lane
 
     async def execute(self, step: Step) -> Result:
@@ -54,28 +83,9 @@ class ThreadedSession(AsyncSession):
     def submit(self, function: Callable[[], T]) -> Future[T]:
         return self._lane.submit(function)
 
-    def fault(self, error: BaseException) -> FaultKind | None:
-        return FaultKind.LOST if isinstance(error, ConnectionError) else self._session.fault(error)
-
-    @property
-    def connection(self) -> Any:
-        return self._session.connection
-
-    @property
-    def in_transaction(self) -> bool:
-        return self._session.in_transaction
-
     @property
     def aborted(self) -> bool:
-        return self._session.in_transaction and self._session.broken
-
-    @property
-    def gone(self) -> bool:
-        return bool(self._session.gone)
-
-    def abort(self) -> None:
-        with contextlib.suppress(Exception):  # it is closed
-            self._session.abort()
+        return self.in_transaction and bool(self._session.broken)
 
     async def close(self) -> None:
         if self.pid != os.getpid():
@@ -90,12 +100,8 @@ class ThreadedSession(AsyncSession):
             self.abort()  # it is closed as soon as its thread is free
 
 
-class NativeSession(AsyncSession):
+class NativeSession(DriverSession):
     """A psycopg AsyncConnection."""
-
-    def __init__(self, queue: Queue[Any, Any, Any, Any], session: Any, limit: float) -> None:
-        super().__init__(queue, session.dialect, limit)
-        self._session = session
 
     async def execute(self, step: Step) -> Result:
         found: Result = await self._session.execute(step)
@@ -107,31 +113,9 @@ class NativeSession(AsyncSession):
     def submit(self, function: Callable[[], T]) -> Future[T]:
         raise TypeError("a plain handler cannot use an asyncio connection; make it `async`")
 
-    def fault(self, error: BaseException) -> FaultKind | None:
-        if isinstance(error, ConnectionError):
-            return FaultKind.LOST
-        kind: FaultKind | None = self._session.fault(error)
-        return kind
-
-    @property
-    def connection(self) -> Any:
-        return self._session.connection
-
-    @property
-    def in_transaction(self) -> bool:
-        return bool(self._session.in_transaction)
-
     @property
     def aborted(self) -> bool:
         return bool(self._session.aborted)
-
-    @property
-    def gone(self) -> bool:
-        return bool(self._session.gone)
-
-    def abort(self) -> None:
-        with contextlib.suppress(Exception):  # it is closed
-            self._session.abort()
 
     async def close(self) -> None:
         if self.pid != os.getpid():
