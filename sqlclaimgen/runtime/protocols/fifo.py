@@ -189,7 +189,8 @@ def _round(
         raced = not rows
         if not again:
             break
-    return Found(rows, limit, circle.turn, not circle.over, raced)
+    turn = circle.turn if rows else circle.rest
+    return Found(rows, limit, turn, not circle.over, raced)
 
 
 def _in_order(bound: Bound, rows: list[Claimed], groups: Sequence[Any]) -> list[Claimed]:
@@ -221,7 +222,13 @@ class _Circle:
     @property
     def turn(self) -> Turn:
         """Where the next claim goes on: in this circle where it was cut short, else with a new one."""
-        if self.over or self._left > 0:
+        return Turn(self._last, self._last) if self._left > 0 else self.rest
+
+    @property
+    def rest(self) -> Turn:
+        """Where the next claim goes on when this one took nothing: in this circle still, so that a
+        worker whose groups are all locked by somebody else comes to its end, and waits."""
+        if self.over:
             return Turn(self._last, self._last)
         return Turn(self._after, self._start, self._wrapped)
 

@@ -10,11 +10,13 @@ from unittest import mock
 
 import pytest
 
-from sqlclaimgen.runtime import EventKind
+from sqlclaimgen.runtime import EventKind, wake
+from sqlclaimgen.runtime.protocols import fifo
+from sqlclaimgen.runtime.worker import core
 from sqlclaimgen.runtime.worker.waking import Alarm
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.held.cases import ADVISORY, FIFO_LEASE, FIFO_ROW_LOCK, is_advisory
-from tests.worker.support.running import Log, worker_of, working
+from tests.worker.support.running import Log, OnThread, worker_of, working
 
 NEVER = 600.0
 """A poll interval that no test lasts."""
@@ -97,3 +99,41 @@ def test_failures_wait_for_the_poll(stand: Stand) -> None:
             log.wait_for(EventKind.FAILED, 7, timeout=0.7)
     # no more than a failure for each handler and those at work by then
     assert len(log.of(EventKind.FAILED)) < 7
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["as it is", "twin"])
+@on_cases(FIFO_ROW_LOCK)
+def test_heads_that_others_have_locked_are_no_reason_to_spin(stand: Stand, broken: bool) -> None:
+    # no claimer has them: a DBA, or a child row that is being inserted
+    filled(stand, 6, "abc")
+    rival = stand.connect()
+    rival.cursor().execute("SELECT id FROM jobs WHERE id <= 3 FOR UPDATE")
+    log, waits = Log(), threading.Event()
+
+    class Waiting(Alarm):
+        async def wait(self, seconds: float) -> bool:
+            waits.set()
+            return await super().wait(seconds)
+
+    worker = worker_of(
+        "blocking", stand, lambda d: None, on_event=log, concurrency=2, poll_interval=NEVER
+    )
+    # the twin begins a new circle after each group that brought nothing
+    turn = mock.patch.object(fifo._Circle, "rest", property(_new_circle))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.object(core, "Alarm", Waiting))
+        if broken:
+            stack.enter_context(turn)
+        with working(worker):
+            assert waits.wait(1.5 if broken else 30) is not broken
+            stand.fill([{"id": 7, "queue": "d"}])
+            wake(stand.module.QUEUE)
+            log.wait_for(EventKind.SETTLED)
+            assert log.ids(EventKind.SETTLED) == [7]
+    if not broken:
+        OnThread(worker, until="empty").join(60)
+    assert stand.count == 6
+
+
+def _new_circle(circle: Any) -> Any:
+    return fifo.Turn(circle._last, circle._last)

@@ -108,6 +108,10 @@ class Injector:
             self.dead = True
             doomed = self._sessions
         for one in doomed:
+            if self.database.dialect == "sqlite":
+                # to close it under a statement of its own thread would end this process, not that session
+                one.submit(one.connection.close)
+                continue
             with contextlib.suppress(LookupError):
                 self.database.kill_session(self.database.session_id(one.connection))
         if self._on_strike is not None:
