@@ -85,8 +85,9 @@ def run(session: Session, bound: Bound, protocol: Protocol[T]) -> T:
 
 
 def read_clock(session: Session, bound: Bound) -> None:
-    """Read the database's clock where the table asks for it and the last reading is old."""
-    if bound.needs_reading:
+    """Read the database's clock where the table asks for it and the last reading is old. Not on a
+    connection where nothing can run: what is driven there only ends a transaction."""
+    if bound.needs_reading and not session.broken:
         reading = clocks.read(bound, joined=session.in_transaction)
         drive(session, reading, table=bound.queue.table)
 

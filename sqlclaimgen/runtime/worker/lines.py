@@ -116,7 +116,8 @@ class Line:
 
 def _breaks(error: BaseException) -> bool:
     """Whether a session is of no use after an error. A server that became read-only, as after a
-    failover, refuses every write: only a new connection can lead elsewhere."""
+    failover, refuses every write: only a new connection can lead elsewhere. A transaction that is
+    aborted before it began was left behind by somebody: a new connection has none."""
     if isinstance(error, StatementFailed):
-        return error.kind in (FaultKind.LOST, FaultKind.REFUSED)
+        return error.kind in (FaultKind.LOST, FaultKind.REFUSED, FaultKind.ABORTED)
     return not isinstance(error, ClaimError)

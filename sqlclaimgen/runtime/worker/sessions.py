@@ -78,7 +78,8 @@ class AsyncSession(ABC):
     async def drive(self, protocol: Protocol[T]) -> T:
         """Run a protocol to its end, as `_drive` does, the database's clock read before where the
         table asks for it."""
-        if self.bound.needs_reading:
+        # an aborted transaction can only be rolled back, and for that nobody needs the time
+        if self.bound.needs_reading and not self.aborted:
             await self._drive(clocks.read(self.bound, joined=self.in_transaction))
         return await self._drive(protocol)
 

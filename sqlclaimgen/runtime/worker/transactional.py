@@ -127,8 +127,10 @@ class TransactionalHandlers:
         return outcome
 
     async def _undo(self, session: AsyncSession) -> None:
-        with contextlib.suppress(ClaimError):
+        try:
             await session.drive(rolled_back())
+        except ClaimError:
+            session.lost = True  # closing it undoes everything
 
     async def close(self) -> None:
         """Close every connection."""
