@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.errors import ClaimLost as ClaimLost
     from sqlclaimgen.runtime.errors import ClocksApart as ClocksApart
     from sqlclaimgen.runtime.errors import Closed as Closed
+    from sqlclaimgen.runtime.errors import CommitRefused as CommitRefused
     from sqlclaimgen.runtime.errors import ConnectionBusy as ConnectionBusy
     from sqlclaimgen.runtime.errors import FaultKind as FaultKind
     from sqlclaimgen.runtime.errors import FormatUnknown as FormatUnknown
@@ -76,7 +77,7 @@ else:
         "connections": "Connection MySQLConnection PostgresConnection SQLiteConnection",
         "deliveries": "AdvisoryDelivery LeaseDelivery RowLockDelivery",
         "errors": (
-            "AlreadyQueued AlreadySettled BatchRolledBack ClaimError ClaimLost ClocksApart "
+            "AlreadyQueued AlreadySettled BatchRolledBack ClaimError ClaimLost ClocksApart CommitRefused "
             "Closed ConnectionBusy FaultKind FormatUnknown LeaseLost RowInvalid "
             "SchemaMismatch ServerTooOld ServerUnfit SettlementUnknown StatementFailed "
             "TransactionOpen UnsupportedServer WrongConnection"

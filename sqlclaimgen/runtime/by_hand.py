@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlclaimgen.runtime import held_by_key, held_by_transaction, joined, publishing
+from sqlclaimgen.runtime import batches, held_by_key, held_by_transaction, joined, publishing
 from sqlclaimgen.runtime.claims import Claim
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.driving import run, session_of
-from sqlclaimgen.runtime.errors import AlreadySettled, TransactionOpen
+from sqlclaimgen.runtime.errors import AlreadySettled, Closed, TransactionOpen
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import enqueuing, lease
 from sqlclaimgen.runtime.protocols.forms import form_of
@@ -39,6 +39,7 @@ def enqueue_many(
     """Add rows in the transaction of `conn`. Returns their ids, in order."""
     session = session_of(conn, table=queue.table)
     bound = queue.bind(session.dialect)
+    _proven(session)
     ids: list[I] = []
     for new in rows:
         ids.append(run(session, bound, enqueuing.enqueue(bound, new, delay)))
@@ -68,7 +69,9 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
             # nothing can run on this connection; what it held comes back when its lease ends
             _log.warning("%s: left a claim on a broken transaction", queue.table)
             return
-        inside = session.in_transaction
+        # what was settled in a transaction that broke is rolled back, and that is told
+        pending = any(delivery.joined for delivery in deliveries)
+        inside = session.in_transaction or (session.broken and pending)
         try:
             run(session, bound, form.leave(bound, deliveries, failed=failed, joined=inside))
         finally:
@@ -83,6 +86,14 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
 def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> None:
     """Write an outcome. Joins the transaction open on `conn`, or commits its own."""
     table = delivery.bound.queue.table
+    if delivery.given_back:
+        raise Closed(
+            f"{table} {delivery.id!r}: the row was given back without an outcome when the claim's block was "
+            f"left, or by a release; {type(outcome).__name__} was refused. Settle inside the block.",
+            table=table,
+            id=delivery.id,
+            attempt=delivery.number,
+        )
     if delivery.settled:
         where = (
             " in a transaction of yours. Where that was rolled back, leave the claim's block: it gives the "
@@ -98,10 +109,11 @@ def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) 
     session = session_of(conn, table=table)
     form = form_of(delivery.bound.queue)
     form.check(delivery, conn)
+    _proven(session)
     settling = form.settle(delivery, outcome, joined=session.in_transaction)
     run(session, delivery.bound, settling)
     if delivery.joined:
-        joined.settled(conn, delivery)
+        joined.settled(session, delivery)
 
 
 def extend(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterable[L]) -> list[L]:
@@ -118,7 +130,17 @@ def release(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterab
     session = session_of(conn, table=queue.table)
     bound = queue.bind(session.dialect)
     inside = session.in_transaction
-    run(session, bound, lease.leave(bound, deliveries, failed=False, joined=inside))
+    given = [delivery for delivery in deliveries if delivery.joined or not delivery.settled]
+    run(session, bound, lease.leave(bound, given, failed=False, joined=inside))
+    for delivery in given:
+        delivery.given_back = not inside
+
+
+def _proven(session: Session) -> None:
+    """Raise StatementFailed inside a block of `transaction` whose transaction is over: what runs there
+    would be committed alone."""
+    if joined.inside(session) and batches.on(session.connection) is None:
+        joined.look(session)
 
 
 def _idle(session: Session, table: str, statement: str) -> None:

@@ -63,6 +63,13 @@ class Claim(Generic[D]):
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        if not self._left:
-            self._left = True
+        if self._left:
+            return
+        self._left = True
+        held = [cast("Delivery[Any, Any]", delivery) for delivery in self._deliveries]
+        open_ = [delivery for delivery in held if not delivery.settled]
+        try:
             self._leave(error is not None)
+        finally:
+            for delivery in held:
+                delivery.given_back |= delivery in open_ or not delivery.settled

@@ -21,7 +21,8 @@ class Delivery(Generic[Row, Id]):
     """What every form's delivery has. Generated modules derive the table's own from the form's.
 
     `settled` is set once the outcome is written; `joined` with it when that was in the caller's
-    transaction, which may still roll it back. `lost` is set when another holds the row, or may.
+    transaction, which may still roll it back. `lost` is set when another holds the row, or may;
+    `given_back` when the claim's block was left, or the row released, without an outcome.
     """
 
     __slots__ = (
@@ -31,6 +32,7 @@ class Delivery(Generic[Row, Id]):
         "_row",
         "_values",
         "connection",
+        "given_back",
         "id",
         "joined",
         "lost",
@@ -46,6 +48,7 @@ class Delivery(Generic[Row, Id]):
         self.settled = False
         self.started = False
         self.joined = False
+        self.given_back = False
         self.connection: Any = None
         self._bound = bound
         self._attempt = attempt

@@ -94,6 +94,10 @@ class ClocksApart(ClaimError):
         self.seconds = seconds
 
 
+class CommitRefused(ClaimError):
+    """A transactional handler's transaction is not its own to end: it tried, or it is over."""
+
+
 class RowInvalid(ClaimError):
     """A claimed row does not decode into its declared types. The row stays claimed; settle it."""
 

@@ -1,43 +1,106 @@
-"""Settlements that joined a transaction of `transaction(conn)`: undone when it rolls back."""
+"""Open blocks of `transaction(conn)`: that they are still what they were, and what was settled inside."""
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlclaimgen.runtime.deliveries import Delivery
+from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
 
-_open: dict[int, list[list[Delivery[Any, Any]]]] = {}
-"""What was settled in each open block, the innermost last, by connection."""
-
-
-def begun(connection: Any) -> None:
-    """A block was opened that ends with `kept` or `undone`."""
-    _open.setdefault(id(connection), []).append([])
+_numbers = itertools.count(1)
 
 
-def settled(connection: Any, delivery: Delivery[Any, Any]) -> None:
-    """A settlement joined the transaction that is open on `connection`."""
-    blocks = _open.get(id(connection))
+@dataclass(slots=True)
+class Block:
+    """One block, a transaction or a savepoint of one."""
+
+    check: str | None
+    """A savepoint that is there as long as the block's transaction is; None where the driver knows."""
+    settled: list[Delivery[Any, Any]] = field(default_factory=list[Delivery[Any, Any]])
+
+
+_open: dict[int, list[Block]] = {}
+"""The innermost last, by connection."""
+
+
+def begun(session: Session) -> None:
+    """A block was opened that ends with `kept` or `undone`. Raises the driver's errors."""
+    check = None if session.knows_transactions else f"sqlclaimgen_check_{next(_numbers)}"
+    if check is not None:
+        session.run(f"SAVEPOINT {check}", {})
+    _open.setdefault(id(session.connection), []).append(Block(check))
+
+
+def inside(session: Session) -> bool:
+    """Whether a block is open on the connection."""
+    return id(session.connection) in _open
+
+
+def look(session: Session) -> None:
+    """Raise StatementFailed when a block's transaction is over, or can only be rolled back: what runs
+    now would stand alone, or be lost. Savepoints stay as they are."""
+    if session.broken:
+        raise _ended("an error aborted it, and was kept inside the block")
+    if not session.asked_in_transaction():
+        raise _ended(_GONE)
+
+
+def prove(session: Session) -> None:
+    """Raise StatementFailed, before the end of the innermost block, when its transaction is over, or
+    another one."""
+    look(session)
+    check = _open[id(session.connection)][-1].check
+    if check is None:
+        return
+    try:
+        session.run(f"RELEASE SAVEPOINT {check}", {})
+    except Exception as error:
+        if session.fault(error) is FaultKind.LOST:
+            raise
+        raise _ended(_GONE) from error
+
+
+def settled(session: Session, delivery: Delivery[Any, Any]) -> None:
+    """A settlement joined the transaction that is open on the connection."""
+    blocks = _open.get(id(session.connection))
     if blocks:
-        blocks[-1].append(delivery)
+        blocks[-1].settled.append(delivery)
 
 
-def kept(connection: Any) -> None:
+def kept(session: Session) -> None:
     """The innermost block ended well: what was settled in it counts as settled in the one around it."""
-    inner = _ended(connection)
-    for delivery in inner:
-        settled(connection, delivery)
+    for delivery in _left(session):
+        settled(session, delivery)
 
 
-def undone(connection: Any) -> None:
+def undone(session: Session) -> None:
     """The innermost block was rolled back: its deliveries have no outcome, and can be given one."""
-    for delivery in _ended(connection):
+    for delivery in _left(session):
         delivery.settled = delivery.joined = False
 
 
-def _ended(connection: Any) -> list[Delivery[Any, Any]]:
-    blocks = _open[id(connection)]
+def _left(session: Session) -> list[Delivery[Any, Any]]:
+    blocks = _open[id(session.connection)]
     inner = blocks.pop()
     if not blocks:
-        del _open[id(connection)]
-    return inner
+        del _open[id(session.connection)]
+    return inner.settled
+
+
+_GONE = (
+    "the database rolled it back, as InnoDB does after a deadlock whose error was kept inside the block, "
+    "or it was ended there"
+)
+
+
+def _ended(why: str) -> StatementFailed:
+    return StatementFailed(
+        f"transaction: {why}. Nothing of it is committed, and what was settled inside has no outcome. Let "
+        "errors out of the block, and do it again.",
+        table="transaction",
+        kind=FaultKind.ABORTED,
+        statement="transaction",
+    )

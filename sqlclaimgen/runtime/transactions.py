@@ -26,7 +26,8 @@ def transaction(conn: Connection) -> Generator[None, None, None]:
 
     Inside a transaction that is open already the block is a savepoint of it; inside the block of a row
     lock claim, of the claim's. Drivers' own blocks differ: sqlite3's `with conn` begins nothing, and
-    psycopg's closes the connection. Raises ClaimLost when the claim's transaction has ended.
+    psycopg's closes the connection. Raises ClaimLost when the claim's transaction has ended, and
+    StatementFailed when the block's own has, or was aborted by an error that was kept inside.
     """
     session = session_of(conn, table="transaction")
     claim = batches.on(conn)
@@ -42,17 +43,22 @@ def transaction(conn: Connection) -> Generator[None, None, None]:
             yield
         return
     session.begin("read committed")
+    try:
+        joined.begun(session)
+    except BaseException:
+        session.rollback()
+        raise
     publishing.begun(session)
-    joined.begun(conn)
     try:
         yield
+        joined.prove(session)
         session.commit()
     except BaseException:
         publishing.undone(session)
-        joined.undone(conn)
+        joined.undone(session)
         session.rollback()
         raise
-    joined.kept(conn)
+    joined.kept(session)
     publishing.committed(session)
 
 
@@ -64,16 +70,20 @@ def _name() -> str:
 def _savepoint(session: Session) -> Generator[None, None, None]:
     name = _name()
     session.run(f"SAVEPOINT {name}", {})
-    joined.begun(session.connection)
+    joined.begun(session)
     try:
         yield
-    except BaseException:
-        joined.undone(session.connection)
-        session.run(f"ROLLBACK TO SAVEPOINT {name}", {})
+        joined.prove(session)
         session.run(f"RELEASE SAVEPOINT {name}", {})
+    except BaseException:
+        joined.undone(session)
+        with contextlib.suppress(
+            Exception
+        ):  # it is gone with its transaction, and the one around tells
+            session.run(f"ROLLBACK TO SAVEPOINT {name}", {})
+            session.run(f"RELEASE SAVEPOINT {name}", {})
         raise
-    joined.kept(session.connection)
-    session.run(f"RELEASE SAVEPOINT {name}", {})
+    joined.kept(session)
 
 
 @contextlib.contextmanager

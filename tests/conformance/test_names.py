@@ -214,7 +214,7 @@ def test_ids_of_every_kind(stand: Stand, kind: str, tmp_path: Any) -> None:
         changed = {id for id in before if after.get(id) != before[id]}
         assert changed == {str(delivery.id)}
         with pytest.raises(LeaseLost):
-            delivery.settled = False
+            delivery.settled = delivery.given_back = False
             delivery.ack(other)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import sys
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from sqlclaimgen.runtime import (
@@ -23,6 +25,7 @@ from sqlclaimgen.runtime import (
 from tests.conformance.cases import FULL, MARKED, PLAIN
 from tests.conformance.harness import Stand, on_cases
 from tests.conformance.test_claiming import rows
+from tests.support import deadlocks
 
 autocommit = pytest.mark.parametrize("autocommit", [False, True], ids=["implicit", "autocommit"])
 
@@ -153,6 +156,64 @@ REFUSING_COMMITS = (
     "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
     "CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)",
 )
+
+
+@autocommit
+@pytest.mark.parametrize("when", ["before the ack", "after the ack"])
+@on_cases(PLAIN.with_(dialects=["mysql", "mariadb"]))
+def test_a_deadlock_that_was_kept_inside_is_told(stand: Stand, autocommit: bool, when: str) -> None:
+    deadlocks.prepare(stand.database)
+    stand.fill(rows(stand.case, 2))
+    connection = stand.connect(autocommit=autocommit)
+    with stand.claim(connection, 2) as claim:
+        delivery, other = claim
+        with pytest.raises(StatementFailed, match="deadlock"), transaction(connection):
+            connection.cursor().execute("INSERT INTO effects VALUES (1)")
+            if when == "after the ack":
+                delivery.ack(connection)
+            deadlocks.victim(stand.database, connection)
+            if when == "before the ack":
+                delivery.ack(connection)
+        assert not delivery.settled
+        with pytest.raises(StatementFailed, match="deadlock"), transaction(connection):
+            deadlocks.victim(stand.database, connection)
+            stand.module.enqueue(connection, stand.module.New())
+        with (
+            pytest.raises(StatementFailed, match="deadlock"),
+            transaction(connection),
+            pytest.raises(ZeroDivisionError),
+            transaction(connection),
+        ):
+            deadlocks.victim(stand.database, connection)
+            raise ZeroDivisionError
+        assert stand.count == 2
+        with transaction(connection):
+            delivery.ack(connection)
+            connection.cursor().execute("SAVEPOINT a")
+            other.ack(connection)
+            connection.cursor().execute("ROLLBACK TO a")  # a savepoint of the caller's own
+    assert stand.database.value("SELECT COUNT(*) FROM effects") == 0
+
+
+@on_cases(FULL.with_(dialects=["postgres"]))
+def test_an_error_that_was_kept_inside_is_told(stand: Stand) -> None:
+    # LR-03: a COMMIT of an aborted transaction is a silent ROLLBACK
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect()
+    new = stand.module.New(queue="a", priority=1, payload=None)
+    with stand.claim(connection) as claim:
+        (delivery,) = claim
+        with pytest.raises(StatementFailed, match="kept inside"), transaction(connection):
+            delivery.ack(connection)
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("SELECT 1 / 0")
+        assert not delivery.settled and not connection.info.transaction_status
+        with pytest.raises(StatementFailed, match="kept inside"), transaction(connection):
+            stand.module.enqueue(connection, new)
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("SELECT 1 / 0")
+        delivery.ack(connection)
+    assert stand.unfinished == 0
 
 
 @on_cases(PLAIN)

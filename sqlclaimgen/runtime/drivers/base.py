@@ -29,6 +29,8 @@ class Session(ABC):
     """One connection. It never alters what the caller set on it."""
 
     dialect: str
+    knows_transactions = True
+    """Whether every answer tells if a transaction is open, an error's included."""
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -37,6 +39,10 @@ class Session(ABC):
     @abstractmethod
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
+
+    def asked_in_transaction(self) -> bool:
+        """The same, asked of the server where its answers do not tell."""
+        return self.in_transaction
 
     @property
     def broken(self) -> bool:

@@ -52,6 +52,8 @@ def dialect_of(connection: Any) -> str:
 class PyMySQLSession(Session):
     """A PyMySQL connection, in autocommit or not."""
 
+    knows_transactions = False
+
     def __init__(self, connection: Any) -> None:
         super().__init__(connection)
         self.dialect = dialect_of(connection)
@@ -59,13 +61,18 @@ class PyMySQLSession(Session):
 
     @property
     def in_transaction(self) -> bool:
+        # PyMySQL reads the server's status from an OK, and not from what ends a list of rows: after a
+        # SELECT or an INSERT .. RETURNING it has to be asked for
         if not self._told_in_transaction and not self.connection.get_autocommit():
-            # PyMySQL reads the server's status from an OK, and not from what ends a list of rows:
-            # after a SELECT or an INSERT .. RETURNING it has to be asked for
-            try:
-                self.connection.ping(reconnect=False)
-            except (pymysql.Error, OSError):
-                return False
+            return self.asked_in_transaction()
+        return self._told_in_transaction
+
+    def asked_in_transaction(self) -> bool:
+        # nor from an error: after a deadlock there is no transaction, and it says that there is
+        try:
+            self.connection.ping(reconnect=False)
+        except (pymysql.Error, OSError):
+            return False
         return self._told_in_transaction
 
     @property

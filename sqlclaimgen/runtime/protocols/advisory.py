@@ -22,6 +22,7 @@ from sqlclaimgen.runtime.keys import KeyLock
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard, Retry, RetryAfter
 from sqlclaimgen.runtime.protocols import (
     exhausted,
+    handler_transaction,
     key_failures,
     keyed,
     outcomes,
@@ -33,7 +34,7 @@ from sqlclaimgen.runtime.protocols.taking import claim as claim
 from sqlclaimgen.runtime.protocols.taking import claim_one as claim_one
 from sqlclaimgen.runtime.protocols.transaction import in_transaction, joining
 from sqlclaimgen.runtime.queue import Bound
-from sqlclaimgen.runtime.steps import Begin, Close, Commit, Protocol, Rollback
+from sqlclaimgen.runtime.steps import Close, Commit, Protocol, Rollback
 
 Held: TypeAlias = AdvisoryDelivery[Any, Any]
 
@@ -104,7 +105,7 @@ def unlock(delivery: Held) -> Protocol[None]:
 
 def opened(delivery: Held) -> Protocol[None]:
     """Open the transaction of a transactional handler, on the delivery's connection."""
-    yield Begin(delivery.bound.queue.isolation)
+    yield from handler_transaction.begun(delivery.bound.queue.isolation)
     delivery.opened = True
 
 
@@ -112,6 +113,11 @@ def undone(delivery: Held) -> Protocol[None]:
     """Undo what a transactional handler wrote; the key stays held."""
     delivery.opened = False
     yield Rollback()
+
+
+def confirmed(delivery: Held) -> Protocol[None]:
+    """Raise what would keep a transactional handler's writes from being committed with its ack."""
+    yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
 
 
 def holds(delivery: Held) -> bool:
@@ -206,8 +212,9 @@ def leave(
     if joined:
         yield Rollback()
     for delivery in held:
+        if joined and delivery.joined:
+            delivery.settled = delivery.joined = False
         yield from abandon(delivery)
-        delivery.settled = not delivery.lost
     if joined and not failed:
         raise TransactionOpen(
             f"{bound.queue.table} {held[0].id!r}: the claim's block was left with a transaction open, which "

@@ -43,8 +43,10 @@ def settle(delivery: Held, outcome: AnyOutcome, *, joined: bool) -> Protocol[Non
         raise lost(delivery, "the transaction that held it has ended") from error.__cause__
     except StatementFailed as error:
         if error.kind is FaultKind.LOST:
-            batch.lose()
-            raise lost(delivery, f"its session is gone: {error}") from error
+            gone = lost(delivery, f"its session is gone: {error}")
+            batch.fail(gone)
+            batch.undo()  # what was settled before is rolled back with it
+            raise gone from error
         if error.kind is FaultKind.ABORTED:
             aborted = lost(delivery, "an earlier error aborted the transaction that holds it")
             batch.fail(aborted)

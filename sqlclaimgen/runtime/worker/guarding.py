@@ -7,13 +7,26 @@ import sqlite3
 from collections.abc import Generator
 from typing import Any
 
-from sqlclaimgen.runtime.errors import ClaimError
+from sqlclaimgen.runtime.errors import CommitRefused, FaultKind, StatementFailed
+from sqlclaimgen.runtime.protocols import handler_transaction
+from sqlclaimgen.runtime.worker.sessions import AsyncSession
 
 _NAMES = ("commit", "rollback", "begin", "close")
 
 
-class CommitRefused(ClaimError):
-    """A transactional handler tried to end its transaction itself."""
+def require_open(session: AsyncSession, table: str, id: object) -> None:
+    """Raise when a transactional handler's transaction cannot be committed with its ack: a COMMIT of
+    an aborted one would be a silent ROLLBACK. Asks nobody."""
+    if session.aborted:
+        raise StatementFailed(
+            f"{table} {id!r}: a statement of the handler failed and aborted its transaction, and the "
+            "handler went on. Let the error out, or run the statement in a savepoint.",
+            table=table,
+            id=id,
+            kind=FaultKind.ABORTED,
+        )
+    if not session.in_transaction:
+        raise handler_transaction.over(table, id)
 
 
 def _refuse(name: str) -> Any:

@@ -11,10 +11,9 @@ from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols.held import HeldForm
 from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.queue import Queue
-from sqlclaimgen.runtime.steps import CheckConstraints, Protocol
 from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
-from sqlclaimgen.runtime.worker.guarding import CommitRefused
+from sqlclaimgen.runtime.worker.guarding import require_open
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.held_gate import Gate
 from sqlclaimgen.runtime.worker.held_rows import HeldRows
@@ -22,11 +21,6 @@ from sqlclaimgen.runtime.worker.held_slots import Slots, first
 from sqlclaimgen.runtime.worker.held_work import Work
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
-
-
-def checked_constraints() -> Protocol[None]:
-    """Have constraints checked that would be checked at the COMMIT."""
-    yield CheckConstraints()
 
 
 class Deliverer:
@@ -158,31 +152,9 @@ class Deliverer:
     async def _confirm(self, work: Work, outcome: AnyOutcome) -> None:
         """Raise when what a transactional handler wrote cannot be committed with its outcome. Found at
         the COMMIT it would cost the row lock, and count no attempt, again and again."""
-        self._require_open(work)
+        require_open(work.session, self._queue.table, work.delivery.id)
         if self._form.commits_with(outcome):
-            await work.session.drive(checked_constraints())
-
-    def _require_open(self, work: Work) -> None:
-        """Raise when a transactional handler's transaction cannot be committed with its ack: a COMMIT
-        of an aborted one would be a silent ROLLBACK."""
-        session, table = work.session, self._queue.table
-        if session.aborted:
-            raise StatementFailed(
-                f"{table} {work.delivery.id!r}: a statement of the handler failed and aborted its "
-                "transaction, and the handler went on. Let the error out, or run the statement in a "
-                "savepoint.",
-                table=table,
-                id=work.delivery.id,
-                kind=FaultKind.ABORTED,
-            )
-        if not session.in_transaction:
-            raise CommitRefused(
-                f"{table} {work.delivery.id!r}: the transaction of the handler is over before its ack: by "
-                "a COMMIT in its SQL, by a statement that commits by itself (DDL on MySQL), or with its "
-                "connection.",
-                table=table,
-                id=work.delivery.id,
-            )
+            await work.session.drive(self._form.confirmed(work.delivery))
 
     async def _failure(self, work: Work, error: BaseException) -> AnyOutcome | None:
         """The outcome of a failure, after what the handler wrote was undone."""

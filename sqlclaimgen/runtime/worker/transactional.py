@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard, Retry
-from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.protocols import handler_transaction, lease
 from sqlclaimgen.runtime.queue import Queue
-from sqlclaimgen.runtime.steps import Begin, Commit, Protocol, Rollback
-from sqlclaimgen.runtime.worker.guarding import CommitRefused
+from sqlclaimgen.runtime.steps import Commit, Protocol, Rollback
+from sqlclaimgen.runtime.worker.guarding import require_open
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.work import InWork
-
-
-def begun(isolation: str | None) -> Protocol[None]:
-    """Open the handler's transaction."""
-    yield Begin(isolation)
 
 
 def rolled_back() -> Protocol[None]:
@@ -32,16 +26,18 @@ def rolled_back() -> Protocol[None]:
 def acked(item: InWork, outcome: AnyOutcome) -> Protocol[None]:
     """The ack as the last statement of the handler's transaction, then its COMMIT. A lost lease rolls
     everything back."""
+    delivery = item.delivery
     try:
-        yield from lease.settle(item.delivery, outcome, joined=True)
+        yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
+        yield from lease.settle(delivery, outcome, joined=True)
         yield Commit()
     except GeneratorExit:
         raise
     except BaseException:
-        item.delivery.settled = item.delivery.joined = False
+        delivery.settled = delivery.joined = False
         yield Rollback()
         raise
-    item.delivery.joined = False
+    delivery.joined = False
 
 
 class TransactionalHandlers:
@@ -81,7 +77,7 @@ class TransactionalHandlers:
         while item.is_live() and not item.delivery.overdue:
             try:
                 session = await line.open()
-                await session.drive(begun(self._queue.isolation))
+                await session.drive(handler_transaction.begun(self._queue.isolation))
             except ClaimError as error:
                 await line.pause(error)
                 continue
@@ -96,14 +92,7 @@ class TransactionalHandlers:
         try:
             item.running = self._runner.start_on(session, item.delivery)
             outcome = checked(self._queue.outcomes, await item.running.result())
-            if not session.in_transaction:
-                raise CommitRefused(
-                    f"{self._queue.table} {item.delivery.id!r}: the transaction of the handler is over "
-                    "before its ack: by a COMMIT in its SQL, by a statement that commits by itself "
-                    "(DDL on MySQL), or with its connection.",
-                    table=self._queue.table,
-                    id=item.delivery.id,
-                )
+            require_open(session, self._queue.table, item.delivery.id)
         except asyncio.CancelledError:
             # the handler may be at work on the connection still: nothing of it is committed
             session.lost = True

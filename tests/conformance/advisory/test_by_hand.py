@@ -10,6 +10,7 @@ import pytest
 from sqlclaimgen.runtime import (
     AlreadySettled,
     ClaimLost,
+    Closed,
     ConnectionBusy,
     StatementFailed,
     TransactionOpen,
@@ -311,9 +312,9 @@ def test_what_was_left_is_not_settled_any_more(stand: Stand) -> None:
     connection = stand.connect()
     with stand.claim(connection) as claim:
         (delivery,) = claim
-    with pytest.raises(AlreadySettled):
+    with pytest.raises(Closed, match="given back without an outcome"):
         delivery.ack(connection)
-    delivery.settled = False
+    delivery.given_back = False
     with pytest.raises(ClaimLost):
         delivery.ack(connection)
     assert stand.unfinished == 1

@@ -8,9 +8,8 @@ from typing import Any
 from unittest import mock
 
 from sqlclaimgen.runtime import AsyncWorker, EventKind
-from sqlclaimgen.runtime.errors import FaultKind
+from sqlclaimgen.runtime.errors import CommitRefused, FaultKind
 from sqlclaimgen.runtime.worker import lease_engine
-from sqlclaimgen.runtime.worker.guarding import CommitRefused
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.lease.test_lost_sessions import Eager
 from tests.worker.support.cases import JOBS, SHORT

@@ -1,0 +1,52 @@
+"""The transaction that a transactional handler works in: begun before it, and the same one after it."""
+
+from __future__ import annotations
+
+from sqlclaimgen.runtime.errors import CommitRefused, FaultKind, StatementFailed
+from sqlclaimgen.runtime.steps import (
+    Begin,
+    CheckConstraints,
+    Protocol,
+    ReleaseSavepoint,
+    Rollback,
+    Savepoint,
+)
+
+SAVEPOINT = "sqlclaimgen_handler"
+"""There as long as the transaction is: a deadlock that the handler keeps to itself has rolled all of it
+back on MySQL and MariaDB, and an ack would commit alone."""
+
+
+def begun(isolation: str | None) -> Protocol[None]:
+    """Open it."""
+    yield Begin(isolation)
+    try:
+        yield Savepoint(SAVEPOINT)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        yield Rollback()
+        raise
+
+
+def proven(table: str, id: object) -> Protocol[None]:
+    """Raise CommitRefused when the open transaction is another one, or none, and what the database
+    would refuse of the handler's writes at the COMMIT."""
+    try:
+        yield ReleaseSavepoint(SAVEPOINT)
+    except StatementFailed as error:
+        if error.kind in (FaultKind.LOST, FaultKind.ABORTED):
+            raise
+        raise over(table, id) from error
+    yield CheckConstraints()
+
+
+def over(table: str, id: object) -> CommitRefused:
+    """The handler's transaction ended under it."""
+    return CommitRefused(
+        f"{table} {id!r}: the transaction of the handler is over before its ack: by a COMMIT or ROLLBACK "
+        "in its SQL, by a statement that commits by itself (DDL on MySQL), by a deadlock whose error the "
+        "handler kept to itself, or with its connection. What it wrote is not committed with the ack.",
+        table=table,
+        id=id,
+    )

@@ -1,0 +1,87 @@
+"""A transactional handler whose transaction is gone, and that says nothing of it: nothing is acked."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from sqlclaimgen.runtime import CommitRefused, EventKind
+from sqlclaimgen.runtime.protocols import handler_transaction
+from sqlclaimgen.runtime.steps import Begin, CheckConstraints, Protocol
+from tests.conformance.harness import Stand, on_cases
+from tests.support import deadlocks
+from tests.worker.held.cases import ADVISORY, ROW_LOCK
+from tests.worker.support.cases import JOBS
+from tests.worker.support.running import Log, OnThread, worker_of
+
+INNODB = ["mysql", "mariadb"]
+ENDINGS = {
+    "deadlock": lambda stand, connection: deadlocks.victim(stand.database, connection),
+    "another": lambda stand, connection: (
+        connection.cursor().execute("ROLLBACK") or connection.cursor().execute("BEGIN")
+    ),
+}
+
+
+def run(stand: Stand, ending: str) -> Log:
+    """A handler writes, loses its transaction once, keeps that to itself, and acks."""
+    deadlocks.prepare(stand.database)
+    stand.enqueue([{}])
+    log = Log()
+    tries: list[int] = []
+
+    def handle(delivery: Any, connection: Any) -> None:
+        connection.cursor().execute(f"INSERT INTO effects VALUES ({delivery.id})")
+        tries.append(1)
+        if len(tries) == 1:
+            ENDINGS[ending](stand, connection)
+
+    worker = worker_of(
+        "blocking",
+        stand,
+        handle,
+        on_event=log,
+        transactional=True,
+        concurrency=1,
+        retry=lambda *_: 0,
+    )
+    OnThread(worker, until="empty").join(60)
+    return log
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@on_cases(
+    ROW_LOCK.with_(dialects=INNODB), ADVISORY.with_(dialects=INNODB), JOBS.with_(dialects=INNODB)
+)
+def test_an_ack_commits_with_what_was_written_or_not_at_all(stand: Stand, ending: str) -> None:
+    # LR-03 on InnoDB, whose client is not told that the transaction is over
+    log = run(stand, ending)
+    assert stand.count == 0
+    assert stand.database.value("SELECT COUNT(*) FROM effects") == 1
+    assert len(log.deliveries) == 2
+    if stand.case.name.startswith("row-lock"):
+        assert len(log.of(EventKind.LOST)) == 1  # the row lock went with the transaction
+    else:
+        (failed,) = log.of(EventKind.FAILED)
+        assert isinstance(failed.error, CommitRefused)
+
+
+def unproven(table: str, id: object) -> Protocol[None]:
+    yield CheckConstraints()
+
+
+def without_savepoint(isolation: str | None) -> Protocol[None]:
+    yield Begin(isolation)
+
+
+@on_cases(ADVISORY.with_(dialects=INNODB), JOBS.with_(dialects=INNODB))
+def test_without_the_proof_the_ack_stands_alone(stand: Stand) -> None:
+    with (
+        mock.patch.object(handler_transaction, "proven", unproven),
+        mock.patch.object(handler_transaction, "begun", without_savepoint),
+    ):
+        log = run(stand, "deadlock")
+    assert len(log.deliveries) == 1 and stand.count == 0
+    assert stand.database.value("SELECT COUNT(*) FROM effects") == 0
