@@ -13,7 +13,7 @@ from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.driving import run, session_of
-from sqlclaimgen.runtime.errors import AlreadySettled, Closed, TransactionOpen
+from sqlclaimgen.runtime.errors import AlreadySettled, ClaimError, Closed, TransactionOpen
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import enqueuing, lease
 from sqlclaimgen.runtime.protocols.forms import form_of
@@ -86,6 +86,14 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
 def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> None:
     """Write an outcome. Joins the transaction open on `conn`, or commits its own."""
     table = delivery.bound.queue.table
+    if delivery.worked:
+        raise ClaimError(
+            f"{table} {delivery.id!r}: the worker settles this delivery, with what its handler returns: "
+            f"{type(outcome).__name__} was refused. Return the outcome instead of writing it.",
+            table=table,
+            id=delivery.id,
+            attempt=delivery.number,
+        )
     if delivery.given_back:
         raise Closed(
             f"{table} {delivery.id!r}: the row was given back without an outcome when the claim's block was "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from sqlclaimgen.runtime.batches import Batch
 from sqlclaimgen.runtime.codecs import Held
@@ -22,7 +23,8 @@ class Delivery(Generic[Row, Id]):
 
     `settled` is set once the outcome is written; `joined` with it when that was in the caller's
     transaction, which may still roll it back. `lost` is set when another holds the row, or may;
-    `given_back` when the claim's block was left, or the row released, without an outcome.
+    `given_back` when the claim's block was left, or the row released, without an outcome. `worked`:
+    a worker settles it with what its handler returns, over a connection of its own, and nobody else may.
     """
 
     __slots__ = (
@@ -38,6 +40,7 @@ class Delivery(Generic[Row, Id]):
         "lost",
         "settled",
         "started",
+        "worked",
     )
 
     id: Id
@@ -49,6 +52,7 @@ class Delivery(Generic[Row, Id]):
         self.started = False
         self.joined = False
         self.given_back = False
+        self.worked = False
         self.connection: Any = None
         self._bound = bound
         self._attempt = attempt
@@ -90,6 +94,14 @@ class Delivery(Generic[Row, Id]):
     def raw(self) -> Values:
         """The row's values as the database spelled them."""
         return self._values
+
+    @property
+    def spelled(self) -> Any:
+        """The id as the database spells it, by which statements name the row: a uuid in a column of
+        text may be in capitals there."""
+        queue = self._bound.queue
+        raw = self._values[queue.index(queue.id_field)]
+        return raw if isinstance(raw, str | int | UUID) else self.id
 
     @property
     def number(self) -> int:
@@ -137,7 +149,7 @@ class LeaseDelivery(Delivery[Row, Id]):
         # `sent` first: an extension that is answered meanwhile moves it into the token
         sent = self.sent
         token = self.token
-        return Held(self.id, token, sent or token, self._attempt + 1)
+        return Held(self.spelled, token, sent or token, self._attempt + 1)
 
 
 class RowLockDelivery(Delivery[Row, Id]):

@@ -176,6 +176,7 @@ def _worked(
         error = caught
         outcome = failures.outcome_of(queue, settings, delivery.number, caught)
     if outcome is not None:
+        outcome = failures.effective(delivery, outcome)
         by_hand.settle(conn, delivery, outcome)
     else:
         # kept as it is: leaving the claim's block must not give it back
@@ -198,8 +199,8 @@ def _in_transaction(
                 raise _Undone(outcome)
             by_hand.settle(conn, delivery, outcome)
     except _Undone as undone:
-        by_hand.settle(conn, delivery, undone.outcome)
-        return undone.outcome
+        outcome = failures.effective(delivery, undone.outcome)
+        by_hand.settle(conn, delivery, outcome)
     return outcome
 
 

@@ -49,7 +49,7 @@ _TRIES = 5
 
 def fence(delivery: Held, lock: KeyLock) -> dict[str, Any]:
     """The parameters that a fenced statement compares with the row and the session."""
-    row = Claimed(delivery.bound.id(delivery.id), delivery.number, (), ())
+    row = Claimed(delivery.bound.id(delivery.spelled), delivery.number, (), ())
     return taking.fence(row, lock)
 
 

@@ -32,7 +32,7 @@ def expiry(bound: Bound, now: datetime) -> datetime:
 
 def key_of(delivery: Lease) -> Any:
     """The id as the driver takes it: what rows are sorted by before they are locked."""
-    return delivery.bound.id(delivery.id)
+    return delivery.bound.id(delivery.spelled)
 
 
 def extend(bound: Bound, deliveries: Iterable[Lease]) -> Protocol[list[Lease]]:

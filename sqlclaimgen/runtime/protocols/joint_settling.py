@@ -70,7 +70,7 @@ def _write(delivery: Held, outcome: AnyOutcome) -> Protocol[bool]:
     outcome = outcomes.effective(
         bound, outcome, delivery.number, in_dead_group=exhausted.in_dead_group(delivery)
     )
-    fence = {"id": bound.id(delivery.id), "transaction": delivery.batch.transaction}
+    fence = {"id": bound.id(delivery.spelled), "transaction": delivery.batch.transaction}
     if (yield from outcomes.write(bound, outcome, fence, delivery.id)):
         return True
     if not (bound.has("present") and isinstance(outcome, Retry | RetryAfter)):

@@ -82,7 +82,7 @@ class Extender:
         """Report losses once, and stop the handlers of lost rows."""
         for item in list(self._items()):
             delivery = item.delivery
-            if item.unanswered:
+            if item.unanswered or item.own:
                 continue  # it may be gone because its settlement counted, and that is found out there
             if delivery.lost and not item.lost_told:
                 item.lost_told = True

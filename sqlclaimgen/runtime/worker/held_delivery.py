@@ -176,6 +176,7 @@ class Deliverer:
     # -- the end -------------------------------------------------------------------------------
 
     async def _settle(self, work: Work, outcome: AnyOutcome) -> None:
+        outcome = failures.effective(work.delivery, outcome)
         fields = {**work.fields, "outcome": type(outcome).__name__}
         try:
             await work.session.drive(self._form.finish(work.delivery, outcome))

@@ -149,6 +149,7 @@ class HeldEngine:
         self._report(EventKind.CLAIMED, count=1, group=scope.group, seconds=spent)
         work = Work(taken.deliveries[0], scope.group, line, session)
         work.delivery.connection = session.connection
+        work.delivery.worked = True
         field = self._queue.partition
         value = None if field is None else work.delivery.raw[self._queue.index(field)]
         if value is not None:

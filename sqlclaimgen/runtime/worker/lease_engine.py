@@ -127,6 +127,7 @@ class LeaseEngine:
             if other.delivery.id == delivery.id and not other.delivery.settled:
                 # its lease had run out, and this is the claim that took it
                 other.delivery.lost = True
+        delivery.worked = self._transactional is not None
         item = InWork(delivery, scope.group, extend_at)
         self._hands.take(item)
         item.task = task = asyncio.ensure_future(self._deliver(item))
@@ -201,13 +202,17 @@ class LeaseEngine:
             outcome = failures.outcome_of(self._queue, self._settings, delivery.number, error)
         else:
             self._hands.failures = 0
-        if delivery.lost or item.abandoned:
+        if delivery.lost or item.abandoned or (delivery.settled and not delivery.joined):
             return None
-        # a settlement of the handler's own counts, unless it was rolled back with what failed
-        return None if delivery.settled and not (failed and delivery.joined) else outcome
+        # a settlement of the handler's own that joined a transaction counts where that was committed:
+        # then this one finds nothing
+        item.own = delivery.settled and not failed
+        return outcome and failures.effective(delivery, outcome)
 
     def _settled(self, item: InWork, outcome: AnyOutcome, error: Exception | None) -> None:
         fields = {**item.fields, "outcome": type(outcome).__name__}
+        if item.own and isinstance(error, LeaseLost):
+            item.lost_told, error = True, None
         if error is None:
             self._report(EventKind.SETTLED, seconds=item.seconds, **fields)
             if self._queue.fifo is not None and not (self._hands.failures or due_at_once(outcome)):

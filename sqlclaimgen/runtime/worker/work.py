@@ -34,6 +34,8 @@ class InWork:
     lost_told: bool = False
     unanswered: bool = False
     """A COMMIT of its settlement got no answer."""
+    own: bool = False
+    """Its handler settled it in a transaction of its own, which may have been rolled back."""
     abandoned: bool = False
     """Given back, also while its handler runs on: what the handler returns is dropped."""
     session: AsyncSession | None = None
