@@ -164,6 +164,7 @@ def _worked(
 ) -> Worked[Any]:
     error: Exception | None = None
     outcome: AnyOutcome | None
+    delivery.worked = settings.transactional or queue.form != "lease"
     try:
         row = delivery.row  # decoded here: a row that does not decode is a failure of its own
         del row
@@ -174,13 +175,17 @@ def _worked(
         if isinstance(caught, ClaimError) and delivery.lost:
             raise
         error = caught
-        outcome = failures.outcome_of(queue, settings, delivery.number, caught)
-    if outcome is not None:
-        outcome = failures.effective(delivery, outcome)
-        by_hand.settle(conn, delivery, outcome)
-    else:
+        outcome = failures.outcome_of(
+            queue, settings, delivery, caught, can_keep=queue.form == "lease"
+        )
+    finally:
+        delivery.worked = False
+    if outcome is None:
         # kept as it is: leaving the claim's block must not give it back
         delivery.lost = True
+    elif not delivery.settled:
+        outcome = failures.effective(delivery, outcome)
+        by_hand.settle(conn, delivery, outcome)
     return Worked(delivery, outcome, error)
 
 
@@ -197,8 +202,10 @@ def _in_transaction(
             outcome = _returned(queue, handler(delivery, conn))
             if not isinstance(outcome, Ack | Discard):
                 raise _Undone(outcome)
+            delivery.worked = False
             by_hand.settle(conn, delivery, outcome)
     except _Undone as undone:
+        delivery.worked = False
         outcome = failures.effective(delivery, undone.outcome)
         by_hand.settle(conn, delivery, outcome)
     return outcome

@@ -25,13 +25,19 @@ def described(error: BaseException) -> str:
 
 
 def outcome_of(
-    queue: Queue[Any, Any, Any, Any], settings: Settings, attempt: int, error: BaseException
+    queue: Queue[Any, Any, Any, Any],
+    settings: Settings,
+    delivery: Delivery[Any, Any],
+    error: BaseException,
+    *,
+    can_keep: bool = True,
 ) -> AnyOutcome | None:
     """The outcome of a failure under the table's policy; None leaves the row as it is, held until
-    its lease or its session ends."""
-    text = described(error)
-    if isinstance(error, RowInvalid):
-        if settings.on_invalid == "keep":
+    its lease or its session ends, where it `can_keep` one more."""
+    text, attempt = described(error), delivery.number
+    # a handler may meet a row of another table that does not decode: that is a failure like any other
+    if isinstance(error, RowInvalid) and (error.table, error.id) == (queue.table, delivery.id):
+        if settings.on_invalid == "keep" and can_keep:
             return None
         if settings.on_invalid == "dead_letter" and DeadLetter in queue.outcomes:
             return DeadLetter("invalid", text)

@@ -163,7 +163,9 @@ class Deliverer:
         self._report(EventKind.FAILED, error=error, **work.fields)
         if self._settings.transactional and not await self._undone(work):
             return None
-        return failures.outcome_of(self._queue, self._settings, work.delivery.number, error)
+        return failures.outcome_of(
+            self._queue, self._settings, work.delivery, error, can_keep=self._slots.can_keep
+        )
 
     async def _undone(self, work: Work) -> bool:
         try:
@@ -229,4 +231,5 @@ class Deliverer:
             finally:
                 enough.cancel()
         if not work.delivery.lost:
+            work.delivery.started = False  # nothing was tried: no attempt is spent
             await self._rows.abandon(work)

@@ -27,6 +27,12 @@ class Slots:
         """Whether a delivery is in work."""
         return self._busy > 0
 
+    @property
+    def can_keep(self) -> bool:
+        """Whether one more row may be kept. One slot has to go on: rows that nobody can decode must not
+        keep the others from being worked."""
+        return self._kept < self._number - 1
+
     @contextlib.contextmanager
     def looking(self) -> Generator[None]:
         """While the block runs, one more slot claims."""
@@ -50,12 +56,10 @@ class Slots:
     @contextlib.contextmanager
     def keeping(self) -> Generator[None]:
         """While the block runs, one delivery less is in work: its row is held, and nothing is done with
-        it. When every slot does so, nothing else will become of this run."""
+        it."""
         self._busy -= 1
         self._kept += 1
         self.ended.set()
-        if self.until_empty and self._kept >= self._number:
-            self.over.set()
         try:
             yield
         finally:

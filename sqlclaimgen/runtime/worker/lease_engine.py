@@ -199,7 +199,7 @@ class LeaseEngine:
             self._report(EventKind.FAILED, error=error, **item.fields)
             if not isinstance(error, Exception):
                 self._stop.set()  # SystemExit and its like: put the row back, and end
-            outcome = failures.outcome_of(self._queue, self._settings, delivery.number, error)
+            outcome = failures.outcome_of(self._queue, self._settings, delivery, error)
         else:
             self._hands.failures = 0
         if delivery.lost or item.abandoned or (delivery.settled and not delivery.joined):

@@ -181,8 +181,41 @@ def test_a_row_that_does_not_decode(stand: Stand, policy: str) -> None:
     dead = [(r["id"], r["reason"]) for r in stand.rows(dead=True)]
     assert dead == ([(bad, "invalid")] if policy == "dead_letter" else [])
     left = {r["id"]: r["attempt"] for r in stand.rows()}
-    kept = 2 if is_advisory(stand.case) or policy == "retry" else 1
-    assert left == ({} if policy == "dead_letter" else {bad: kept})
+    assert left == ({} if policy == "dead_letter" else {bad: 2 if policy == "retry" else 1})
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+@on_cases(ROW_LOCK, ADVISORY)
+def test_rows_that_are_kept_leave_a_slot_to_the_others(stand: Stand, slots: int) -> None:
+    log = Log()
+    bad = stand.enqueue([{"account": f"bad {n}"} for n in range(3)])
+    good = stand.enqueue([{"account": f"good {n}"} for n in range(3)])
+    module = stand.generated.module("jobs")
+    row = module.QUEUE.row
+
+    def choosy(**fields: Any) -> Any:
+        if fields["id"] in bad:
+            raise ValueError("it does not decode")
+        return row(**fields)
+
+    module.QUEUE = dataclasses.replace(module.QUEUE, row=choosy)
+    worker = worker_of(
+        "blocking",
+        stand,
+        lambda d: None,
+        module=module,
+        on_event=log,
+        on_invalid="keep",
+        concurrency=slots,
+        max_backoff=60.0,
+        retry=lambda *_: 3600,
+    )
+    run_until_empty(worker)
+    delayed = set(log.ids(EventKind.SETTLED)) - set(good)
+    assert set(log.ids(EventKind.SETTLED)) >= set(good) and len(delayed) == 3 - (slots - 1)
+    assert {r["id"]: r["attempt"] for r in stand.rows()} == {
+        id: 2 if id in delayed else 1 for id in bad
+    }
 
 
 @on_cases(ROW_LOCK, ADVISORY)

@@ -7,6 +7,7 @@ import dataclasses
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -194,16 +195,17 @@ def test_delays_of_every_policy_are_clamped() -> None:
 def test_a_policy_that_fails_itself(stand: Stand) -> None:
     queue = stand.module.QUEUE
     worker: Worker[Any, Any] = Worker(queue, lambda d: None, connect=stand.connect)
+    failed: Any = SimpleNamespace(number=1, id=1)
     for result in (10**12, -5, float("inf"), float("nan"), None, "soon", True, timedelta.max):
         settings = dataclasses.replace(worker.settings, retry=partial(answer, result))
-        outcome = outcome_of(queue, settings, 1, ValueError("no"))
+        outcome = outcome_of(queue, settings, failed, ValueError("no"))
         assert getattr(outcome, "delay", timedelta(0)) <= timedelta(days=30)
 
     def broken(attempt: int, error: BaseException) -> float:
         raise ZeroDivisionError
 
     settings = dataclasses.replace(worker.settings, retry=broken)
-    assert outcome_of(queue, settings, 1, ValueError("no")).delay == timedelta(days=30)  # type: ignore[union-attr]
+    assert outcome_of(queue, settings, failed, ValueError("no")).delay == timedelta(days=30)  # type: ignore[union-attr]
 
 
 @on_cases(JOBS)
