@@ -78,9 +78,8 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
             if holder is not None:
                 holder.close()
 
-    return Claim(
-        queue.table, deliveries, leave, None if holder is None else holder.ready, taken.resume
-    )
+    ready = None if holder is None else holder.ready
+    return Claim(queue.table, deliveries, leave, ready, taken.resume, more=taken.more)
 
 
 def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> None:

@@ -27,6 +27,8 @@ class Claim(Generic[D]):
         leave: Callable[[bool], None],
         ready: Callable[[Any], None] | None = None,
         resume: Turn | None = None,
+        *,
+        more: bool = False,
     ) -> None:
         self._table = table
         self._deliveries = deliveries
@@ -35,6 +37,9 @@ class Claim(Generic[D]):
         self._left = False
         self.resume = resume
         """For the next claim of all groups of a FIFO table: which group's turn it is."""
+        self.more = more
+        """Whether groups were left that nothing was asked of: the next claim may bring rows where this
+        one brought none."""
 
     def __len__(self) -> int:
         return len(self._deliveries)

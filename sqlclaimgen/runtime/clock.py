@@ -40,9 +40,10 @@ class Reading:
         self._time: datetime | None = None
         self._at = 0.0
 
-    def take(self, said: datetime) -> None:
-        """Remember what the clock said just now."""
-        self._time, self._at = said, time.monotonic()
+    def take(self, said: datetime, asked: float) -> None:
+        """Remember what the clock said. `asked` is the monotonic time, in seconds, before it was asked:
+        what the answer took has passed on the database's clock too, at most."""
+        self._time, self._at = said, asked
 
     @property
     def fresh(self) -> bool:

@@ -147,11 +147,16 @@ def _round(
     settings: Settings,
 ) -> Worked[Any] | None:
     """The first row that any scope has, worked."""
-    for scope in scopes.round():
-        claim: Claim[Any] = by_hand.claim(queue, conn, scope, 1)
-        with claim:
-            for delivery in claim:
-                return _worked(queue, handler, conn, delivery, settings)
+    more = True
+    while more:
+        more = False
+        for scope in scopes.round():
+            claim: Claim[Any] = by_hand.claim(queue, conn, scope, 1)
+            scopes.went_on(scope, claim.resume)
+            more = more or claim.more
+            with claim:
+                for delivery in claim:
+                    return _worked(queue, handler, conn, delivery, settings)
     return None
 
 

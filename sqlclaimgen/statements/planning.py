@@ -27,6 +27,7 @@ _FILES: dict[Form, tuple[str, ...]] = {
         "lease/exhaust.sql",
         "lease/extend.sql",
         "lease/release.sql",
+        "lease/hold.sql",
     ),
     Form.ROW_LOCK: ("row_lock/claim.sql", "row_lock/holding.sql", "row_lock/present.sql"),
     Form.ADVISORY_LOCK: (

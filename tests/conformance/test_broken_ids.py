@@ -44,3 +44,45 @@ def test_the_rows_beside_it_are_delivered(database: Database, tmp_path: Path) ->
         deliveries[str(good)].ack(conn)
     assert database.execute("SELECT id, reason FROM jobs_dead") == [("no uuid", "broken")]
     assert database.execute("SELECT id FROM jobs") == []
+
+
+ODD = """
+format = 1
+[table.jobs]
+lease = "60s"
+max_attempts = 3
+dead_letter = { table = "jobs_dead" }
+[table.jobs.columns]
+id = { role = "id", type = "bigint", generated = true }
+attempt = { role = "attempt" }
+priority = { role = "priority", type = "smallint" }
+locked_until = { role = "locked_until" }
+note = { type = "text", null = true }
+"""
+
+
+@on_dialects("sqlite")
+@pytest.mark.parametrize(
+    "odd",
+    ["note = CAST(x'ff' AS TEXT)", "priority = 'high'", "priority = x'00'", "priority = 1.5"],
+)
+def test_a_row_of_odd_values_keeps_no_other_one_waiting(
+    database: Database, tmp_path: Path, odd: str
+) -> None:
+    # SQLite's columns hold values of every type
+    generated = generate(ODD, tmp_path)
+    generated.install(database, "jobs")
+    jobs = generated.module("jobs")
+    conn = database.connect(autocommit=True)
+    good = [jobs.enqueue(conn, jobs.New(note="fine")) for _ in range(3)]
+    bad = jobs.enqueue(conn, jobs.New())
+    database.execute(f"UPDATE jobs SET {odd} WHERE id = {bad}")
+    with jobs.claim(conn, limit=10) as claimed:
+        deliveries = {delivery.id: delivery for delivery in claimed}
+        assert set(deliveries) == {*good, bad}
+        for id in good:
+            assert deliveries[id].row.note == "fine"
+            deliveries[id].ack(conn)
+        deliveries[bad].dead_letter(conn, "odd")
+    assert database.execute("SELECT id FROM jobs") == []
+    assert conn.execute("SELECT 'a'").fetchone() == ("a",) and conn.text_factory is str

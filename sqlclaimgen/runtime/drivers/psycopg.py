@@ -158,6 +158,8 @@ class PsycopgSession(Session):
         # a pooler in transaction mode gives each transaction another server connection: nothing may
         # be left behind on one, prepared statements least of all
         self.connection.prepare_threshold = None
+        if self.in_transaction:
+            self.connection.commit()  # `connect` has set something: a search_path, a role
         self.connection.autocommit = True
 
     def abort(self) -> None:

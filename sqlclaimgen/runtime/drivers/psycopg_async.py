@@ -53,6 +53,8 @@ class AsyncPsycopgSession:
     async def prepare(self) -> None:
         """Set what the runtime relies on. Nothing stays behind on a server connection of a pooler."""
         self.connection.prepare_threshold = None
+        if self.in_transaction:
+            await self.connection.commit()  # `connect` has set something: a search_path, a role
         await self.connection.set_autocommit(True)
 
     @property

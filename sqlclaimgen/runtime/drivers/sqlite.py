@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import sys
 from collections.abc import Mapping
@@ -11,6 +12,15 @@ from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.keys import PROCESS, space_of
 from sqlclaimgen.runtime.steps import DropKey, HoldKey, KeysInUse, Result, Step
+
+
+def _text(value: bytes) -> str | bytes:
+    """A text, or its bytes where they are no UTF-8: such a row keeps no other one of its claim from
+    being read."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 class SQLiteSession(Session):
@@ -36,6 +46,7 @@ class SQLiteSession(Session):
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
         cursor = self.connection.cursor(sqlite3.Cursor)
         cursor.row_factory = None
+        texts, self.connection.text_factory = self.connection.text_factory, _text
         try:
             cursor.execute(sql, parameters)
             # an unread RETURNING holds the write lock and commits nothing
@@ -43,6 +54,8 @@ class SQLiteSession(Session):
             return Result(rows, max(cursor.rowcount, 0), cursor.lastrowid)
         finally:
             cursor.close()
+            with contextlib.suppress(sqlite3.ProgrammingError):  # closed meanwhile
+                self.connection.text_factory = texts
 
     def execute(self, step: Step) -> Result:
         match step:

@@ -143,7 +143,7 @@ def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
         raise
     except BaseException as error:
         yield from undone(delivery)
-        if not isinstance(error, StatementFailed):
+        if not isinstance(error, StatementFailed | ClaimLost):
             yield from unlock(delivery)
         raise
     try:

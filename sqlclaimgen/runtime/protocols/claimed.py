@@ -40,8 +40,21 @@ def claimed(bound: Bound, rows: Sequence[Values]) -> list[Claimed]:
     ]
     if bound.codec.unordered:
         places = [queue.index(field) for field in queue.order]
-        found.sort(key=lambda one: tuple(one.values[n] for n in places))
+        found.sort(key=lambda one: tuple(_place(one.values[n]) for n in places))
     return found
+
+
+def _place(value: Any) -> tuple[int, Any]:
+    """Where a value sorts in a database whose columns hold any type: SQLite's order of types."""
+    match value:
+        case None:
+            return 0, 0
+        case int() | float():
+            return 1, value
+        case str():
+            return 2, value
+        case _:
+            return 3, value
 
 
 def decoded_id(bound: Bound, raw: Any) -> Any:

@@ -96,8 +96,9 @@ def _still_open(delivery: Held) -> Protocol[bool]:
 
 def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
     """Settle and commit. What is refused because of its text is written without it. When either fails
-    everything is rolled back and the row is due again. Raises SettlementUnknown when the COMMIT got no
-    answer."""
+    everything is rolled back and the row is due again; a transactional handler's transaction is left
+    open where the row is held still but is not there unfinished. Raises SettlementUnknown when the
+    COMMIT got no answer."""
     yield from delivery.batch.guards.released_after(_finish(delivery, outcome))
 
 
@@ -106,9 +107,12 @@ def _finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
         yield from _settled(delivery, outcome)
     except GeneratorExit:
         raise
-    except BaseException:
+    except BaseException as error:
+        batch = delivery.batch
+        if isinstance(error, ClaimLost) and batch.savepoint is not None and not batch.over:
+            raise  # the handler changed the row itself; it is held still, and that can be undone
         yield Rollback()
-        delivery.batch.undo()
+        batch.undo()
         raise
     yield from _commit(delivery)
 

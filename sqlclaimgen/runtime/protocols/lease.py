@@ -133,6 +133,18 @@ def fence(delivery: Lease) -> dict[str, Any]:
     }
 
 
+def hold(delivery: Lease) -> Protocol[None]:
+    """Lock the row for a transactional handler above READ COMMITTED, first in its transaction: an
+    extension behind its snapshot would hide the row from its ack. Raises LeaseLost."""
+    bound = delivery.bound
+    if not bound.has("hold"):
+        return
+    found = yield from bound.run("hold", fence(delivery), row=delivery.id)
+    if not found.rows:
+        delivery.lost = True
+        raise _lost(delivery, "the handler was not started")
+
+
 def settle(delivery: Lease, outcome: AnyOutcome, *, joined: bool) -> Protocol[None]:
     """Write an outcome, in the open transaction or one of its own. Raises LeaseLost when the row no
     longer holds the token, SettlementUnknown when a COMMIT of its own got no answer."""
@@ -166,14 +178,19 @@ def _write(delivery: Lease, outcome: AnyOutcome) -> Protocol[None]:
         bound, outcome, delivery.number, in_dead_group=exhausted.in_dead_group(delivery)
     )
     if not (yield from outcomes.write(bound, outcome, fence(delivery), delivery.id)):
-        raise LeaseLost(
-            f"{bound.queue.table} {delivery.id!r}: attempt {delivery.number} no longer holds the row; "
-            f"{type(outcome).__name__} changed nothing. Roll back what this delivery did.",
-            table=bound.queue.table,
-            id=delivery.id,
-            attempt=delivery.number,
-            statement=type(outcome).__name__,
-        )
+        name = type(outcome).__name__
+        raise _lost(delivery, f"{name} changed nothing. Roll back what this delivery did", name)
+
+
+def _lost(delivery: Lease, what: str, statement: str = "hold") -> LeaseLost:
+    table = delivery.bound.queue.table
+    return LeaseLost(
+        f"{table} {delivery.id!r}: attempt {delivery.number} no longer holds the row; {what}.",
+        table=table,
+        id=delivery.id,
+        attempt=delivery.number,
+        statement=statement,
+    )
 
 
 def leave(

@@ -38,6 +38,9 @@ frees_others = False
 SAVEPOINT = "sqlclaimgen_claim"
 """Set after a claim whose connection somebody else can touch."""
 
+CHECK = "sqlclaimgen_claim_check"
+"""There as long as the claim's transaction is."""
+
 _TRIES = 10
 """Claims are tried so often: above READ COMMITTED a row that changed after their snapshot fails them,
 and others may be faster at the groups of a FIFO table."""
@@ -124,7 +127,16 @@ def _delivery(bound: Bound, row: Claimed, batch: Batch) -> Held:
 def opened(delivery: Held) -> Protocol[None]:
     """Set the claim's savepoint: from here on somebody else can touch the connection."""
     yield Savepoint(SAVEPOINT)
+    yield from _checkable(delivery)
+
+
+def _checkable(delivery: Held) -> Protocol[None]:
+    """Where the database gives transactions no numbers, a second savepoint to prove by: a settlement
+    releases it and sets it again, behind what the handler wrote."""
     delivery.batch.savepoint = SAVEPOINT
+    if not delivery.bound.has("holding"):
+        yield Savepoint(CHECK)
+        delivery.batch.savepoint = CHECK
 
 
 def guarded(delivery: Held) -> Protocol[None]:
@@ -139,6 +151,7 @@ def undone(delivery: Held) -> Protocol[None]:
     batch = delivery.batch
     try:
         yield RollbackToSavepoint(SAVEPOINT)
+        yield from _checkable(delivery)
     except StatementFailed as error:
         batch.lose()
         raise joint_settling.lost(

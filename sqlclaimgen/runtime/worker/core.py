@@ -51,6 +51,7 @@ class Core:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._main: asyncio.Task[bool] | None = None
+        self._running: LeaseEngine | HeldEngine | None = None
         self._asked = 0
         self._lock = threading.RLock()  # a signal's handler may come while its thread is inside
         self.ended: Future[None] = Future()
@@ -82,9 +83,14 @@ class Core:
         try:
             asyncio.run(self._work())
         except BaseException as error:
-            self.ended.set_exception(error)
+            self.ended.set_exception(self._ended_by() or error)
         else:
-            self.ended.set_result(None)
+            asked = self._ended_by()
+            self.ended.set_exception(asked) if asked else self.ended.set_result(None)
+
+    def _ended_by(self) -> BaseException | None:
+        """SystemExit, or its like, that a handler raised."""
+        return None if self._running is None else self._running.ended_by
 
     async def _work(self) -> None:
         self._stop = asyncio.Event()
@@ -112,20 +118,46 @@ class Core:
         alarm = Alarm(asyncio.get_running_loop())
         waking.register(self._queue.table, alarm)
         listening: asyncio.Future[None] | None = None
+        watching: asyncio.Future[None] | None = None
         try:
             if self._settings.check:
-                await checks.run(self._queue, self._settings, self._usable, self._report, stop)
+                await self._checked(stop)
             if stop.is_set():
                 return True
+            watching = asyncio.ensure_future(self._deserted(stop))
             if self._settings.notify and self._queue.channel is not None and not self._until_empty:
                 listener = Listener(self._queue, self._connect, self._settings, self._report, alarm)
                 listening = asyncio.ensure_future(listener.run())
-            return await self._engine(alarm, stop).run(until_empty=self._until_empty)
+            self._running = self._engine(alarm, stop)
+            return await self._running.run(until_empty=self._until_empty)
         finally:
             waking.unregister(self._queue.table, alarm)
-            if listening is not None:
-                listening.cancel()
-                await asyncio.gather(listening, return_exceptions=True)
+            helpers = [task for task in (listening, watching) if task is not None]
+            for task in helpers:
+                task.cancel()
+            await asyncio.gather(*helpers, return_exceptions=True)
+
+    async def _deserted(self, stop: asyncio.Event) -> None:
+        """Stop when the handlers' loop has ended: nobody would run what is claimed."""
+        while not self._runner.deserted():
+            await asyncio.sleep(0.5)
+        stop.set()
+
+    async def _checked(self, stop: asyncio.Event) -> None:
+        """Look at the server; after a stop no longer than the drain's time limit."""
+        checking = asyncio.ensure_future(
+            checks.run(self._queue, self._settings, self._usable, self._report, stop)
+        )
+        stopping = asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait({checking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({checking}, timeout=self._settings.drain_timeout)
+            if checking.done():
+                checking.result()
+        finally:
+            stopping.cancel()
+            checking.cancel()
+            await asyncio.gather(checking, return_exceptions=True)
 
     def _engine(self, alarm: Alarm, stop: asyncio.Event) -> LeaseEngine | HeldEngine:
         form = held_form_of(self._queue)

@@ -77,6 +77,14 @@ _LEVELS = {
 }
 
 
+def shown(error: BaseException) -> str:
+    """An error in a line of the log; its type where its own text cannot be had."""
+    try:
+        return repr(error)
+    except Exception:
+        return f"{type(error).__name__}, whose repr raises"
+
+
 class Reporter:
     """Sends events to the hook and to logging, with their fields as `extra`."""
 
@@ -104,7 +112,7 @@ class Reporter:
                 if getattr(event, name) is not None
             }
             row = "" if event.id is None else f" {event.id!r}"
-            why = f": {event.error!r}" if event.error is not None else ""
+            why = f": {shown(event.error)}" if event.error is not None else ""
             log.log(level, "%s%s %s%s", self._table, row, kind.value, why, extra=extra)
         if self._hook is not None:
             try:

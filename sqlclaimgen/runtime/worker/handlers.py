@@ -19,6 +19,9 @@ from sqlclaimgen.runtime.worker.sessions import AsyncSession
 
 AnyDelivery = Delivery[Any, Any]
 
+MOMENT = 1.0
+"""Seconds."""
+
 
 class HandlerCancelled(Exception):
     """An asyncio handler was cancelled: its row was lost, the worker had to stop, or its own code did."""
@@ -53,10 +56,18 @@ def _text(value: object) -> bool:
     return value is None or isinstance(value, str)
 
 
+async def stopped(stop: asyncio.Event) -> bool:
+    """Whether the worker stops now, or within a moment: the end of an event loop cancels its handlers
+    and the worker's own task in any order."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), MOMENT)
+    return stop.is_set()
+
+
 class Running:
     """A handler at work."""
 
-    def __init__(self, future: Future[Any], cancel: Callable[[], None] | None = None) -> None:
+    def __init__(self, future: Future[Any], cancel: Callable[[], object] | None = None) -> None:
         self._future = future
         self._cancel = cancel
 
@@ -99,6 +110,10 @@ class Runner(ABC):
         """Start a transactional handler on a delivery and the connection of `session`, on the thread
         that the connection belongs to, where it belongs to one."""
 
+    def deserted(self) -> bool:
+        """Whether the loop that handlers run in has ended. Those that were at work are cancelled."""
+        return False
+
     @abstractmethod
     def close(self) -> None:
         """Start no more."""
@@ -106,10 +121,13 @@ class Runner(ABC):
 
 class ThreadRunner(Runner):
     """Plain handlers, on threads. What belongs to the team runs there, the decoding of the row
-    included, and nothing of it on the worker's own loop."""
+    included, and nothing of it on the worker's own loop. `loop` is for what they return to be awaited."""
 
-    def __init__(self, handler: Callable[..., Any]) -> None:
+    def __init__(
+        self, handler: Callable[..., Any], loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
         self._handler = handler
+        self._loop = loop
         self._lanes = Lanes("sqlclaimgen-handler")
 
     def start(self, delivery: AnyDelivery) -> Running:
@@ -124,7 +142,10 @@ class ThreadRunner(Runner):
 
     def _run(self, delivery: AnyDelivery, *connection: Any) -> Any:
         void(delivery.row)  # a row that does not decode is a failure of its own
-        return self._handler(delivery, *connection)
+        value = self._handler(delivery, *connection)
+        if self._loop is None or not inspect.isawaitable(value):
+            return value
+        return asyncio.run_coroutine_threadsafe(_awaited(value), self._loop).result()
 
     def close(self) -> None:
         self._lanes.close()
@@ -137,9 +158,10 @@ class LoopRunner(Runner):
     def __init__(self, handler: Callable[..., Any], loop: asyncio.AbstractEventLoop) -> None:
         self._handler = handler
         self._loop = loop
-        self._plain = None if is_async(handler) else ThreadRunner(handler)
+        self._plain = None if is_async(handler) else ThreadRunner(handler, loop)
         self.in_loop = self._plain is None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._unended: set[Future[Any]] = set()
 
     def start(self, delivery: AnyDelivery) -> Running:
         if self._plain is not None:
@@ -153,6 +175,8 @@ class LoopRunner(Runner):
 
     def _scheduled(self, work: Coroutine[Any, Any, Any]) -> Running:
         future: Future[Any] = Future()
+        self._unended.add(future)
+        future.add_done_callback(self._unended.discard)
         tasks: list[asyncio.Task[Any]] = []
 
         def begin() -> None:
@@ -164,6 +188,8 @@ class LoopRunner(Runner):
         def over(task: asyncio.Task[Any]) -> None:
             self._tasks.discard(task)
             error = HandlerCancelled() if task.cancelled() else task.exception()
+            if future.done():
+                return
             if error is not None:
                 future.set_exception(error)
             else:
@@ -173,14 +199,16 @@ class LoopRunner(Runner):
             for task in tasks:
                 task.cancel()
 
-        self._call(begin)
+        if not self._call(begin):
+            work.close()  # `deserted` ends it
         return Running(future, lambda: self._call(cancel))
 
-    def _call(self, function: Callable[[], None]) -> None:
-        with contextlib.suppress(
-            RuntimeError
-        ):  # the team's loop has ended, and its handlers with it
+    def _call(self, function: Callable[[], None]) -> bool:
+        try:
             self._loop.call_soon_threadsafe(function)
+        except RuntimeError:
+            return False  # the team's loop has ended, and its handlers with it
+        return True
 
     async def _run(self, delivery: AnyDelivery, *connection: Any) -> Any:
         void(delivery.row)
@@ -190,6 +218,13 @@ class LoopRunner(Runner):
         with commits_refused(connection):
             return await self._run(delivery, connection)
 
+    def deserted(self) -> bool:
+        if not self._loop.is_closed():
+            return False
+        for future in list(self._unended):
+            future.set_exception(HandlerCancelled())
+        return True
+
     async def gone(self, seconds: float) -> None:
         """Wait until cancelled handlers have cleaned up, at most so many seconds. In the team's loop."""
         if self._tasks:
@@ -198,6 +233,10 @@ class LoopRunner(Runner):
     def close(self) -> None:
         if self._plain is not None:
             self._plain.close()
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
 
 
 def void(value: object) -> None:

@@ -14,7 +14,7 @@ from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.guarding import require_open
-from sqlclaimgen.runtime.worker.handlers import Runner, checked
+from sqlclaimgen.runtime.worker.handlers import HandlerCancelled, Runner, checked, stopped
 from sqlclaimgen.runtime.worker.held_gate import Gate
 from sqlclaimgen.runtime.worker.held_rows import HeldRows
 from sqlclaimgen.runtime.worker.held_slots import Slots, first
@@ -50,6 +50,8 @@ class Deliverer:
         self._rows = rows
         self._slots = slots
         self._gate = gate
+        self.ended_by: BaseException | None = None
+        """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""
         self._frees = queue.fifo is not None or form.frees_others
         """Whether the end of a delivery makes rows claimable that no claim could take before."""
 
@@ -140,8 +142,15 @@ class Deliverer:
         except BaseException as error:
             if delivery.lost:
                 return None
+            if isinstance(error, HandlerCancelled) and await stopped(self._stop):
+                # with the loop that it ran in: a shutdown is no failure of the handler
+                await self._rows.abandon(work)
+                self._report(EventKind.GIVEN_BACK, **work.fields)
+                work.delivery.lost = True
+                return None
             if not isinstance(error, Exception):
-                self._stop.set()  # SystemExit and its like: put the row back, and end
+                self.ended_by = error  # SystemExit and its like: put the row back, and end
+                self._stop.set()
             return await self._failure(work, error)
         if delivery.lost:
             return None
@@ -185,20 +194,8 @@ class Deliverer:
         except SettlementUnknown as error:
             self._report(EventKind.UNKNOWN, error=error, **fields)
             await work.line.drop()
-        except StatementFailed as error:
-            if error.kind is FaultKind.LOST or work.session.lost:
-                await self._rows.lose(work, error)
-            elif (
-                self._settings.transactional and not work.failed and self._form.holds(work.delivery)
-            ):
-                # what the handler wrote was refused at the COMMIT; the row is held still
-                failure = await self._failure(work, error)
-                if failure is not None:
-                    await self._settle(work, failure)
-            else:
-                await self._unsettled(work, error)
         except ClaimError as error:
-            await self._rows.lose(work, error)
+            await self._refused(work, error)
         except Exception as error:
             await self._unsettled(work, error)
         else:
@@ -209,6 +206,22 @@ class Deliverer:
             self._gate.succeeded()
             if self._frees and not due_at_once(outcome):
                 self._alarm.ring()
+
+    async def _refused(self, work: Work, error: ClaimError) -> None:
+        """The outcome was not written, or not committed."""
+        kind = error.kind if isinstance(error, StatementFailed) else None
+        if work.session.lost or kind is FaultKind.LOST:
+            await self._rows.lose(work, error)
+        elif self._settings.transactional and not work.failed and self._form.holds(work.delivery):
+            # what the handler wrote is in the way, at the COMMIT or on the row itself
+            work.delivery.lost = False
+            failure = await self._failure(work, error)
+            if failure is not None:
+                await self._settle(work, failure)
+        elif kind is not None:
+            await self._unsettled(work, error)
+        else:
+            await self._rows.lose(work, error)
 
     async def _unsettled(self, work: Work, error: Exception) -> None:
         """The database refused the outcome: the row is due again. The slot waits, for it is refused

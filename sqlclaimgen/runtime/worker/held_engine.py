@@ -49,6 +49,9 @@ class HeldEngine:
         number = settings.concurrency
         self._lines = [Line(queue, connect, settings, report) for _ in range(number)]
         self._slots = Slots(number)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._opened = asyncio.Event()
+        """A slot was opened."""
         self._gate = Gate(alarm, stop, settings.poll_interval, number, report)
         self._rows = HeldRows(form, report)
         self._deliverer = Deliverer(
@@ -69,30 +72,45 @@ class HeldEngine:
             contextlib.nullcontext() if queue.partition is None else asyncio.Lock()
         )
 
+    @property
+    def ended_by(self) -> BaseException | None:
+        """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""
+        return self._deliverer.ended_by
+
     async def run(self, *, until_empty: bool) -> bool:
         """Work. Returns whether every handler ended before the drain's time limit."""
         self._slots.until_empty = until_empty
-        slots = [asyncio.ensure_future(self._slot(line)) for line in self._lines]
+        self._open_slot()
         stopping = asyncio.ensure_future(self._stop.wait())
+        seen: set[asyncio.Future[Any]] = set()
         try:
-            pending: set[asyncio.Future[Any]] = set(slots)
-            while pending and not self._stop.is_set():
+            while (pending := {*self._tasks} - seen) and not self._stop.is_set():
+                self._opened.clear()
+                opened = asyncio.ensure_future(self._opened.wait())
                 done, _ = await asyncio.wait(
-                    {*pending, stopping}, return_when=asyncio.FIRST_COMPLETED
+                    {*pending, stopping, opened}, return_when=asyncio.FIRST_COMPLETED
                 )
-                for task in done - {stopping}:
+                opened.cancel()
+                seen |= done & pending
+                for task in done & pending:
                     task.result()
-                pending -= done
             if pending:
                 await asyncio.wait(pending, timeout=self._settings.drain_timeout)
             return not self._slots.busy
         finally:
             stopping.cancel()
-            for slot in slots:
-                slot.cancel()
-            await asyncio.gather(*slots, return_exceptions=True)
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
             # a connection that is closed gives up what it holds
             await asyncio.gather(*(line.drop() for line in self._lines))
+
+    def _open_slot(self) -> None:
+        """One more slot, and with it a connection, unless one is free or all are open."""
+        number = len(self._tasks)
+        if number < len(self._lines) and self._slots.taken >= number:
+            self._tasks.append(asyncio.ensure_future(self._slot(self._lines[number])))
+            self._opened.set()
 
     async def _slot(self, line: Line) -> None:
         scopes: Scopes | None = None
@@ -111,7 +129,9 @@ class HeldEngine:
                 await line.pause(error, self._stop)
                 continue
             if work is not None:
-                await self._deliverer.deliver(work)
+                with slots.holding():
+                    self._open_slot()
+                    await self._deliverer.deliver(work)
                 continue
             line.worked()
             if slots.until_empty:

@@ -15,6 +15,8 @@ class Slots:
         self._busy = 0
         self._looking = 0
         self._kept = 0
+        self.taken = 0
+        """Slots that have a row, whatever they do with it."""
         self.until_empty = False
         """Whether the worker ends when nothing is due."""
         self.ended = asyncio.Event()
@@ -41,6 +43,15 @@ class Slots:
             yield
         finally:
             self._looking -= 1
+
+    @contextlib.contextmanager
+    def holding(self) -> Generator[None]:
+        """While the block runs, one more slot has a row."""
+        self.taken += 1
+        try:
+            yield
+        finally:
+            self.taken -= 1
 
     @contextlib.contextmanager
     def working(self) -> Generator[None]:

@@ -72,7 +72,7 @@ class Claimer:
                     item.waited_for = True
                 await self._line.pause(error, self._stop)
                 continue
-            if until_empty and not (found or busy):
+            if until_empty and not (found or busy or full):
                 return
             if full and self._hands.failures < self._settings.concurrency:
                 continue

@@ -21,7 +21,7 @@ from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.extending import Extender
-from sqlclaimgen.runtime.worker.handlers import Runner, checked
+from sqlclaimgen.runtime.worker.handlers import HandlerCancelled, Runner, checked, stopped
 from sqlclaimgen.runtime.worker.lease_claiming import Claimer
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.settings import Settings
@@ -53,6 +53,8 @@ class LeaseEngine:
         self._report = report
         self._alarm = alarm
         self._stop = stop
+        self.ended_by: BaseException | None = None
+        """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""
         self._hands = Hands()
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns = Turns()
@@ -80,7 +82,7 @@ class LeaseEngine:
         self._transactional: TransactionalHandlers | None = None
         if settings.transactional:
             make = functools.partial(Line, queue, connect, settings, report, most=seconds / 10)
-            self._transactional = TransactionalHandlers(queue, runner, make)
+            self._transactional = TransactionalHandlers(queue, runner, make, self._starts)
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -174,19 +176,15 @@ class LeaseEngine:
     async def _outcome(self, item: InWork) -> AnyOutcome | None:
         """What is to be written; None when nothing is."""
         delivery = item.delivery
-        item.started_at = time.monotonic()
         failed = False
         try:
             outcome: AnyOutcome | None
-            self._report(
-                EventKind.STARTED, seconds=item.started_at - item.claimed_at, **item.fields
-            )
             if self._transactional is not None:
                 outcome = await self._transactional.run(item)
                 if outcome is not None and delivery.settled:
                     self._settled(item, outcome, None)
             else:
-                delivery.started = True
+                self._starts(item)
                 item.running = self._runner.start(delivery)
                 outcome = checked(self._queue.outcomes, await item.running.result())
         except asyncio.CancelledError:
@@ -194,11 +192,16 @@ class LeaseEngine:
         except BaseException as error:
             if delivery.lost or item.abandoned:
                 return None
+            if isinstance(error, HandlerCancelled) and await stopped(self._stop):
+                # with the loop that it ran in: a shutdown is no failure of the handler
+                await self._give_back([item])
+                return None
+            if not isinstance(error, Exception):
+                self.ended_by = error  # SystemExit and its like: put the row back, and end
+                self._stop.set()
             self._hands.failures += 1
             failed = True
             self._report(EventKind.FAILED, error=error, **item.fields)
-            if not isinstance(error, Exception):
-                self._stop.set()  # SystemExit and its like: put the row back, and end
             outcome = failures.outcome_of(self._queue, self._settings, delivery, error)
         else:
             self._hands.failures = 0
@@ -208,6 +211,10 @@ class LeaseEngine:
         # then this one finds nothing
         item.own = delivery.settled and not failed
         return outcome and failures.effective(delivery, outcome)
+
+    def _starts(self, item: InWork) -> None:
+        item.delivery.started, item.started_at = True, time.monotonic()
+        self._report(EventKind.STARTED, seconds=item.started_at - item.claimed_at, **item.fields)
 
     def _settled(self, item: InWork, outcome: AnyOutcome, error: Exception | None) -> None:
         fields = {**item.fields, "outcome": type(outcome).__name__}
@@ -234,11 +241,15 @@ class LeaseEngine:
         if not items:
             return
         deliveries = [item.delivery for item in items]
-        try:
-            await self._settles.drive(functools.partial(lease.leave, deliveries=deliveries))
-        except Exception as error:
-            self._report(EventKind.DISCONNECTED, error=error)
-            return
+        while True:
+            try:
+                await self._settles.drive(functools.partial(lease.leave, deliveries=deliveries))
+                break
+            except Exception as error:
+                # over a new connection too, until the leases give them back
+                await self._settles.pause(error)
+                if all(delivery.overdue for delivery in deliveries):
+                    return
         for item in items:
             self._report(EventKind.GIVEN_BACK, **item.fields)
 
@@ -250,12 +261,15 @@ class LeaseEngine:
         ]
         for item in waiting:
             item.abandon()
-        await self._within(self._settings.drain_timeout, self._give_back(waiting))
-        while pending := {task for task in (claiming, *self._tasks) if not task.done()}:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                break
-            await asyncio.wait(pending, timeout=left)
+        giving = asyncio.ensure_future(self._give_back(waiting))
+        try:
+            while pending := {t for t in (claiming, giving, *self._tasks) if not t.done()}:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                await asyncio.wait(pending, timeout=left)
+        finally:
+            giving.cancel()
         running = [item for item in self._hands.now() if item.is_live() and not item.ended]
         for item in running:
             item.abandon()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
+from sqlclaimgen.runtime.errors import ClaimError, FaultKind, LeaseLost, StatementFailed
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard, Retry
 from sqlclaimgen.runtime.protocols import handler_transaction, lease
 from sqlclaimgen.runtime.queue import Queue
@@ -15,7 +15,19 @@ from sqlclaimgen.runtime.worker.guarding import require_open
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
-from sqlclaimgen.runtime.worker.work import InWork
+from sqlclaimgen.runtime.worker.work import InWork, Lease
+
+
+def opened(delivery: Lease, isolation: str | None) -> Protocol[None]:
+    """Open the handler's transaction. Raises LeaseLost."""
+    yield from handler_transaction.begun(isolation)
+    try:
+        yield from lease.hold(delivery)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        yield Rollback()
+        raise
 
 
 def rolled_back() -> Protocol[None]:
@@ -48,10 +60,12 @@ class TransactionalHandlers:
         queue: Queue[Any, Any, Any, Any],
         runner: Runner,
         make: Callable[[], Line],
+        starts: Callable[[InWork], None],
     ) -> None:
         self._queue = queue
         self._runner = runner
         self._make = make
+        self._starts = starts
         self._idle: list[Line] = []
         self._all: list[Line] = []
 
@@ -77,7 +91,9 @@ class TransactionalHandlers:
         while item.is_live() and not item.delivery.overdue:
             try:
                 session = await line.open()
-                await session.drive(handler_transaction.begun(self._queue.isolation))
+                await session.drive(opened(item.delivery, self._queue.isolation))
+            except LeaseLost:
+                return None
             except ClaimError as error:
                 await line.pause(error)
                 continue
@@ -88,7 +104,7 @@ class TransactionalHandlers:
 
     async def _run(self, session: AsyncSession, item: InWork) -> AnyOutcome:
         item.session = session
-        item.delivery.started = True
+        self._starts(item)
         try:
             item.running = self._runner.start_on(session, item.delivery)
             outcome = checked(self._queue.outcomes, await item.running.result())

@@ -216,3 +216,22 @@ def test_a_connection_that_belongs_to_its_thread(stand: Stand) -> None:
     OnThread(worker, until="empty").join(60)
     assert sorted(log.ids(EventKind.SETTLED)) == sorted(ids) and not log.of(EventKind.FAILED)
     assert 1 <= len(threads) <= 4
+
+
+@pytest.mark.parametrize("face", ["blocking", "asyncio"])
+@on_cases(*ON_SERVERS)
+def test_connections_are_opened_when_they_are_needed(stand: Stand, face: str) -> None:
+    stand.enqueue([{"account": str(n)} for n in range(3)])
+    log, opened = Log(), []
+
+    def connect() -> Any:
+        opened.append(1)
+        return stand.connect()
+
+    worker = worker_of(
+        face, stand, lambda d: None, on_event=log, concurrency=100, connect=connect, check=False
+    )
+    OnThread(worker, until="empty").join(60)
+    assert len(log.of(EventKind.SETTLED)) == 3
+    # one that looks for the next row beside each that has one
+    assert len(opened) <= 4

@@ -301,6 +301,24 @@ def test_lr_03_an_aborted_transaction_is_a_failure_that_counts(stand: Stand, fac
     assert not log.of(EventKind.LOST)
 
 
+@on_cases(ROW_LOCK, ADVISORY)
+def test_a_handler_that_removes_its_own_row_has_failed(stand: Stand) -> None:
+    # it was taken for lost, again and again, with no attempt counted
+    (id,) = stand.enqueue([{}])
+    log = Log()
+
+    def handle(delivery: Any, connection: Any) -> None:
+        connection.cursor().execute(f"DELETE FROM jobs WHERE id = {delivery.id}")
+
+    worker = worker_of(
+        "blocking", stand, handle, on_event=log, transactional=True, retry=lambda *_: 0
+    )
+    run_until_empty(worker)
+    assert [attempt for _, attempt in log.deliveries] == [1, 2, 3, 4, 5]
+    assert not log.of(EventKind.LOST) and len(log.of(EventKind.FAILED)) == 5
+    assert [(row["id"], row["reason"]) for row in stand.rows(dead=True)] == [(id, "attempts")]
+
+
 DEFERRED = (
     "CREATE TABLE effects (id int, CONSTRAINT once UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)"
 )
@@ -403,5 +421,7 @@ def test_a_handler_that_wants_the_process_to_end(stand: Stand) -> None:
 
     worker = worker_of("blocking", stand, handle)
     running = OnThread(worker)
-    running.join(30)
+    with pytest.raises(SystemExit) as ended:
+        running.join(30)
+    assert ended.value.code == 3
     assert stand.row(id) is not None

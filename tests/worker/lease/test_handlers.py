@@ -122,7 +122,8 @@ def test_a_handler_that_wants_the_process_to_end(stand: Stand, kind: type[BaseEx
         if delivery.row.payload == "end":
             raise kind()
 
-    worker_of("blocking", stand, handle, on_event=log, concurrency=1).run()
+    with pytest.raises(kind):
+        worker_of("blocking", stand, handle, on_event=log, concurrency=1).run()
     # its row is back, due after the others, and the worker drained
     assert log.of(EventKind.STOPPED)
     (row,) = [row for row in stand.rows() if row["payload"] == '"end"' or row["payload"] == "end"]
