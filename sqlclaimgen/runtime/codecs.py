@@ -74,6 +74,8 @@ class Codec:
             return self.from_time(value)
         if kind == "date" and not isinstance(value, date):
             raise ValueError(f"{value!r} is no date")
+        if isinstance(value, bytes) and kind.partition("(")[0] in ("text", "varchar"):
+            raise ValueError(f"{value!r} is no text")
         return value
 
     def time(self, value: datetime) -> Any:

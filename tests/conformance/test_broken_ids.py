@@ -83,6 +83,9 @@ def test_a_row_of_odd_values_keeps_no_other_one_waiting(
         for id in good:
             assert deliveries[id].row.note == "fine"
             deliveries[id].ack(conn)
+        if odd.startswith("note"):
+            with pytest.raises(RowInvalid, match="note does not decode: .* is no text"):
+                print(deliveries[bad].row)
         deliveries[bad].dead_letter(conn, "odd")
     assert database.execute("SELECT id FROM jobs") == []
     assert conn.execute("SELECT 'a'").fetchone() == ("a",) and conn.text_factory is str

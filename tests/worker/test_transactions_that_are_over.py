@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from typing import Any
 from unittest import mock
 
+import psycopg
 import pytest
 
-from sqlclaimgen.runtime import CommitRefused, EventKind
+from sqlclaimgen.runtime import CommitRefused, EventKind, clock
 from sqlclaimgen.runtime.protocols import handler_transaction
 from sqlclaimgen.runtime.steps import Begin, CheckConstraints, Protocol
+from sqlclaimgen.runtime.worker import opening
 from tests.conformance.harness import Stand, on_cases
 from tests.support import deadlocks
 from tests.worker.held.cases import ADVISORY, ROW_LOCK
@@ -85,3 +89,64 @@ def test_without_the_proof_the_ack_stands_alone(stand: Stand) -> None:
         log = run(stand, "deadlock")
     assert len(log.deliveries) == 1 and stand.count == 0
     assert stand.database.value("SELECT COUNT(*) FROM effects") == 0
+
+
+CLOCKED = [
+    case.with_(
+        name=f"clocked-{case.name}", body=f'clock = "database"\n{case.body}', dialects=["postgres"]
+    )
+    for case in (ROW_LOCK, ADVISORY, JOBS)
+]
+
+
+def fail_late(stand: Stand) -> Log:
+    """A handler fails by an error of SQL when the last reading of the database's clock is old."""
+    stand.enqueue([{}])
+    log, tries = Log(), []
+
+    def handle(delivery: Any, connection: Any) -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            time.sleep(0.5)
+            connection.execute("SELECT 1 / 0")
+
+    worker = worker_of(
+        "blocking",
+        stand,
+        handle,
+        on_event=log,
+        transactional=True,
+        concurrency=1,
+        retry=lambda *_: 0,
+    )
+    with mock.patch.object(clock, "FRESH", 0.2):
+        OnThread(worker, until="empty").join(60)
+    return log
+
+
+@on_cases(*CLOCKED)
+def test_an_aborted_transaction_is_rolled_back_without_asking_the_time(stand: Stand) -> None:
+    log = fail_late(stand)
+    assert stand.count == 0 and len(log.of(EventKind.FAILED)) == 1
+    assert [number for _, number in log.deliveries] == [1, 2] and not log.of(EventKind.LOST)
+
+
+@on_cases(*CLOCKED[:2])
+def test_asked_there_it_costs_the_row(stand: Stand) -> None:
+    never = mock.PropertyMock(return_value=False)
+    with mock.patch.object(opening.ThreadedSession, "aborted", never):
+        assert fail_late(stand).of(EventKind.LOST)
+
+
+@on_cases(CLOCKED[0])
+def test_a_claims_block_is_left_on_an_aborted_transaction(stand: Stand) -> None:
+    stand.enqueue([{}])
+    connection = stand.connect()
+    with (
+        mock.patch.object(clock, "FRESH", 0.0),
+        pytest.raises(psycopg.errors.DivisionByZero),
+        stand.module.claim(connection) as claim,
+    ):
+        for _ in claim:
+            connection.execute("SELECT 1 / 0")
+    assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
