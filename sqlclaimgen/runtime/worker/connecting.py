@@ -141,7 +141,8 @@ class _Opening:
 
     def __await__(self) -> Generator[Any, None, Any]:
         try:
-            connection: Any = yield from self._awaitable.__await__()
+            steps: Generator[Any, None, Any] = self._awaitable.__await__()
+            connection = yield from steps
         except Exception as error:
             self._connector.judge(error)
             raise
