@@ -153,9 +153,10 @@ def test_it_says_when_claiming_begins_and_when_it_drains(
     running.join()
     told = [EventKind.READY, EventKind.DRAINING, EventKind.STOPPED]
     assert [event.kind for event in log.of(*told)] == told
-    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    # SQLite's slots may wait for each other while they open their connections, which is a warning
+    said = [record.getMessage() for record in caplog.records if record.levelname == "INFO"]
     table = stand.module.QUEUE.table
-    assert said == [("INFO", f"{table} {kind.value}") for kind in told]
+    assert said == [f"{table} {kind.value}" for kind in told]
 
 
 @on_cases(JOBS.with_(dialects=["postgres"]))
