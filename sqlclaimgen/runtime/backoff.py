@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass
 from datetime import timedelta
@@ -39,18 +38,22 @@ class RetryPolicy:
         return clamped(seconds)
 
 
-def clamped(value: Any) -> timedelta:
-    """Any value a policy of the user's returns as a delay of 0 to CAP. What is no number of seconds
-    and no timedelta, NaN and infinity among it, is CAP: late is safe, at once is a storm."""
-    try:
-        seconds = value.total_seconds() if isinstance(value, timedelta) else value
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-            return CAP
-        if not math.isfinite(seconds):
-            return CAP
-        return min(timedelta(seconds=min(max(seconds, 0), CAP.total_seconds())), CAP)
-    except (OverflowError, ValueError):
-        return CAP
+def delay_of(value: Any) -> timedelta:
+    """What a policy of the user's returns as a delay of 0 to CAP. Raises ValueError for what is no
+    timedelta and no number of seconds, or less than 0: NaN and None among it."""
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise ValueError(
+            f"{value!r} is no delay: it is a timedelta or a number of seconds, at least 0"
+        )
+    return clamped(seconds)
+
+
+def clamped(seconds: float) -> timedelta:
+    """A number of seconds as a delay of 0 to CAP. Too many for a timedelta, and NaN, are CAP: late is
+    safe, at once is a storm."""
+    most = CAP.total_seconds()
+    return timedelta(seconds=max(seconds, 0)) if seconds < most else CAP
 
 
 class Backoff:

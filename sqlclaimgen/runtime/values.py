@@ -55,6 +55,38 @@ def decoded(codec: Codec, column: Column, value: Any) -> Any:
     return decode_as(plain, column.python) if column.python else plain
 
 
+_HELD: Mapping[str, tuple[tuple[type[Any], ...], str]] = {
+    "smallint": ((int,), "an int"),
+    "int": ((int,), "an int"),
+    "bigint": ((int,), "an int"),
+    "text": ((str,), "a str"),
+    "varchar": ((str,), "a str"),
+    "bytes": ((bytes,), "bytes"),
+    "uuid": ((uuid.UUID,), "a UUID"),
+    "boolean": ((bool,), "a bool"),
+    "date": ((date,), "a date"),
+    "timestamp": ((datetime,), "a datetime with a time zone"),
+    "numeric": ((Decimal, int), "a Decimal"),
+    "double": ((float, int), "a float"),
+}
+_BITS = {"smallint": 16, "int": 32, "bigint": 64}
+
+
+def wanted(kind: str, value: object) -> str | None:
+    """What a column of `kind` holds in Python, in words, where `value` is none of it; else None."""
+    word = kind.partition("(")[0]
+    types, words = _HELD.get(word, ((object,), ""))
+    fits = isinstance(value, types)
+    if isinstance(value, bool):  # no int here
+        fits = types in ((bool,), (object,))
+    elif isinstance(value, datetime):  # no date here
+        fits = word == "timestamp" and value.tzinfo is not None
+    if fits and word in _BITS and isinstance(value, int):
+        bits = _BITS[word]
+        return None if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else f"an int of {bits} bits"
+    return None if fits else words
+
+
 def encode_as(value: object) -> Any:
     """The plain value of a team's own scalar type: an enum's value, anything else as it is."""
     return value.value if isinstance(value, enum.Enum) else value

@@ -84,7 +84,7 @@ def test_a_row_of_odd_values_keeps_no_other_one_waiting(
             assert deliveries[id].row.note == "fine"
             deliveries[id].ack(conn)
         if odd.startswith("note"):
-            with pytest.raises(RowInvalid, match="note does not decode: .* is no text"):
+            with pytest.raises(RowInvalid, match=r"note does not decode: .* is no text"):
                 print(deliveries[bad].row)
         deliveries[bad].dead_letter(conn, "odd")
     assert database.execute("SELECT id FROM jobs") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import logging
 import os
 import re
 import signal
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 from sqlclaimgen import runtime
-from sqlclaimgen.runtime.worker.events import EventKind
+from sqlclaimgen.runtime.worker.events import LEVELS, EventKind
 from sqlclaimgen.runtime.worker.faces import AsyncWorker, Worker
 from sqlclaimgen.runtime.worker.settings import Options, Settings
 from tests.servers import PostgresDatabase
@@ -201,3 +202,14 @@ def test_every_event_and_every_error_is_told() -> None:
         and found is not runtime.ClaimError
     }
     assert raised <= told
+
+
+def test_the_levels_of_events_are_told() -> None:
+    said = " ".join(TEXT.partition("## Events")[2].partition("\n## ")[0].split())
+    said = said.partition("`claim_attempt` and so on: ")[2].partition(" the rest as DEBUG")[0]
+    told: dict[str, str] = {}
+    for part in said.split(";"):
+        names, _, level = part.partition(" as ")
+        told |= dict.fromkeys(re.findall(r"`(\w+)`", names), level)
+    given = {kind.value: logging.getLevelName(level) for kind, level in LEVELS.items()}
+    assert told == given

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime.backoff import CAP, RetryPolicy, clamped
+from sqlclaimgen.runtime.backoff import CAP, RetryPolicy, delay_of
+from sqlclaimgen.runtime.outcomes import RetryAfter
 from sqlclaimgen.runtime.protocols.outcomes import MAX_DELAY, due_at
 from tests.care.cases import DEAD_TABLE
 from tests.conformance.harness import Stand, on_cases
@@ -31,16 +32,25 @@ def test_due_at_is_between_now_and_the_cap(delay: timedelta, due: datetime) -> N
     assert due_at(NOW, delay) == due
 
 
+@pytest.mark.parametrize("value", [10**12, 10**400, math.inf, timedelta.max])
+def test_a_delay_that_is_too_long_is_the_cap(value: Any) -> None:
+    assert delay_of(value) == CAP
+
+
 @pytest.mark.parametrize(
-    "value",
-    [10**12, 10**400, math.inf, -math.inf, math.nan, None, True, "5", timedelta.max, object()],
+    "value", [-math.inf, math.nan, -5, timedelta.min, None, True, "5", object(), RetryAfter]
 )
-def test_what_is_no_delay_is_the_cap(value: Any) -> None:
-    assert clamped(value) == CAP
+def test_what_is_no_delay_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="is no delay"):
+        delay_of(value)
 
 
-def test_a_negative_delay_is_none() -> None:
-    assert clamped(-5) == timedelta(0)
+@pytest.mark.parametrize(
+    ("value", "delay"),
+    [(0, timedelta(0)), (1.5, timedelta(seconds=1.5)), (timedelta(days=2), timedelta(days=2))],
+)
+def test_a_delay(value: Any, delay: timedelta) -> None:
+    assert delay_of(value) == delay
 
 
 @pytest.mark.parametrize("attempt", [1, 16, 5_000, 2**31])

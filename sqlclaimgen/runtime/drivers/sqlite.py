@@ -100,9 +100,9 @@ class SQLiteSession(Session):
             self.connection.autocommit = True
             self.connection.autocommit = sqlite3.LEGACY_TRANSACTION_CONTROL
         self.connection.isolation_level = None
-        self.run("PRAGMA journal_mode = WAL", {})
         # a wait for another writer ends as a conflict, before the statement's limit breaks the connection
         self.run(f"PRAGMA busy_timeout = {int(min(10.0, limit * 0.75) * 1000)}", {})
+        self.run("PRAGMA journal_mode = WAL", {})
 
     def abort(self) -> None:
         self.connection.interrupt()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import inspect
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -16,6 +14,7 @@ from sqlclaimgen.runtime.errors import ClaimError
 from sqlclaimgen.runtime.protocols.held_forms import held_form_of
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker import checks, waking
+from sqlclaimgen.runtime.worker.connecting import Connector
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.handlers import Runner
 from sqlclaimgen.runtime.worker.held_engine import HeldEngine
@@ -117,25 +116,39 @@ class Core:
     async def _engine_run(self, stop: asyncio.Event) -> bool:
         alarm = Alarm(asyncio.get_running_loop())
         waking.register(self._queue.table, alarm)
-        listening: asyncio.Future[None] | None = None
-        watching: asyncio.Future[None] | None = None
+        connector = Connector(
+            self._queue.table,
+            self._connect,
+            self._settings,
+            stop.set,
+            in_loop=self._runner.in_loop,
+            until_empty=self._until_empty,
+        )
+        beside: list[asyncio.Future[None]] = []
         try:
             if self._settings.check:
-                await self._checked(stop)
-            if stop.is_set():
-                return True
-            watching = asyncio.ensure_future(self._deserted(stop))
-            if self._settings.notify and self._queue.channel is not None and not self._until_empty:
-                listener = Listener(self._queue, self._connect, self._settings, self._report, alarm)
-                listening = asyncio.ensure_future(listener.run())
-            self._running = self._engine(alarm, stop)
-            return await self._running.run(until_empty=self._until_empty)
+                await self._checked(connector, stop)
+            clean = True
+            if not stop.is_set():
+                beside.append(asyncio.ensure_future(self._tell(connector, stop)))
+                if (
+                    self._settings.notify
+                    and self._queue.channel is not None
+                    and not self._until_empty
+                ):
+                    listener = Listener(self._queue, connector, self._settings, self._report, alarm)
+                    beside.append(asyncio.ensure_future(listener.run()))
+                beside.append(asyncio.ensure_future(self._deserted(stop)))
+                self._running = self._engine(connector, alarm, stop)
+                clean = await self._running.run(until_empty=self._until_empty)
+            if connector.fatal is not None:
+                raise connector.fatal
+            return clean
         finally:
             waking.unregister(self._queue.table, alarm)
-            helpers = [task for task in (listening, watching) if task is not None]
-            for task in helpers:
+            for task in beside:
                 task.cancel()
-            await asyncio.gather(*helpers, return_exceptions=True)
+            await asyncio.gather(*beside, return_exceptions=True)
 
     async def _deserted(self, stop: asyncio.Event) -> None:
         """Stop when the handlers' loop has ended: nobody would run what is claimed."""
@@ -143,10 +156,10 @@ class Core:
             await asyncio.sleep(0.5)
         stop.set()
 
-    async def _checked(self, stop: asyncio.Event) -> None:
+    async def _checked(self, connector: Connector, stop: asyncio.Event) -> None:
         """Look at the server; after a stop no longer than the drain's time limit."""
         checking = asyncio.ensure_future(
-            checks.run(self._queue, self._settings, self._usable, self._report, stop)
+            checks.run(self._queue, self._settings, connector, self._report, stop)
         )
         stopping = asyncio.ensure_future(stop.wait())
         try:
@@ -159,38 +172,18 @@ class Core:
             checking.cancel()
             await asyncio.gather(checking, return_exceptions=True)
 
-    def _engine(self, alarm: Alarm, stop: asyncio.Event) -> LeaseEngine | HeldEngine:
+    async def _tell(self, connector: Connector, stop: asyncio.Event) -> None:
+        """Report when claiming begins, and when it ends."""
+        await connector.connected.wait()
+        self._report(EventKind.READY)
+        await stop.wait()
+        self._report(EventKind.DRAINING, seconds=self._settings.drain_timeout)
+
+    def _engine(
+        self, connector: Connector, alarm: Alarm, stop: asyncio.Event
+    ) -> LeaseEngine | HeldEngine:
         form = held_form_of(self._queue)
-        shared = (self._settings, self._runner, self._usable, self._report, alarm, stop)
+        shared = (self._settings, self._runner, connector, self._report, alarm, stop)
         if form is None:
             return LeaseEngine(self._queue, *shared)
         return HeldEngine(self._queue, form, *shared)
-
-    def _usable(self) -> Any:
-        """Call `connect`. Raises ClaimError for a connection that the handler could not be given."""
-        connection = self._connect()
-        if not self._settings.transactional:
-            return connection
-        if inspect.isawaitable(connection):
-            if self._runner.in_loop:
-                return connection
-            if inspect.iscoroutine(connection):
-                connection.close()
-            raise ClaimError(
-                f"{self._queue.table}: a transactional handler that is plain needs a connection that "
-                "blocks, and `connect` gave one of asyncio. Give it psycopg.connect, or make the "
-                "handler `async`.",
-                table=self._queue.table,
-            )
-        if not self._runner.in_loop:
-            return connection
-        kind = f"{type(connection).__module__}.{type(connection).__qualname__}"
-        with contextlib.suppress(Exception):  # it may be no connection at all
-            connection.close()
-        raise ClaimError(
-            f"{self._queue.table}: a transactional handler that is `async` needs a connection of asyncio, "
-            f"and `connect` gave a {kind}, which blocks and belongs to a thread of the worker's. Give "
-            "`connect` something to await (psycopg.AsyncConnection.connect), or make the handler plain: "
-            "an AsyncWorker runs it on that thread.",
-            table=self._queue.table,
-        )

@@ -42,6 +42,10 @@ class EventKind(StrEnum):
     """A look at the server found something that will do harm; `error` says what, and the way out."""
     UNSETTLED = "unsettled"
     """The database refuses an outcome again and again; `error` says why. The lease gives the row back."""
+    READY = "ready"
+    """The first connection is there, and claiming begins."""
+    DRAINING = "draining"
+    """A stop was asked for: nothing more is claimed, and handlers end. `seconds` is how long they may."""
     STOPPED = "stopped"
     """The worker has stopped."""
 
@@ -64,7 +68,7 @@ class Event:
 Hook: TypeAlias = Callable[[Event], None]
 """Called on the worker's own thread: it must be quick, and what it raises is logged and dropped."""
 
-_LEVELS = {
+LEVELS = {
     EventKind.FAILED: logging.WARNING,
     EventKind.LOST: logging.WARNING,
     EventKind.OVERDUE: logging.WARNING,
@@ -73,8 +77,11 @@ _LEVELS = {
     EventKind.DISCONNECTED: logging.WARNING,
     EventKind.EXHAUSTED: logging.WARNING,
     EventKind.WARNED: logging.WARNING,
+    EventKind.READY: logging.INFO,
+    EventKind.DRAINING: logging.INFO,
     EventKind.STOPPED: logging.INFO,
 }
+"""How the log tells them; the others as DEBUG."""
 
 
 def shown(error: BaseException) -> str:
@@ -95,7 +102,7 @@ class Reporter:
     def __call__(self, kind: EventKind, **fields: Any) -> None:
         """Report one event."""
         event = Event(kind=kind, table=self._table, **fields)
-        level = _LEVELS.get(kind, logging.DEBUG)
+        level = LEVELS.get(kind, logging.DEBUG)
         if log.isEnabledFor(level):
             extra = {
                 f"claim_{name}": getattr(event, name)

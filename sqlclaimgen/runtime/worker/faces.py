@@ -11,10 +11,20 @@ from collections.abc import Awaitable, Callable, Generator
 from types import FrameType
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
+from sqlclaimgen.runtime.errors import ClaimError
 from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.worker.arguments import (
+    ends_when_empty,
+    opening,
+    require_callable,
+    require_fitting,
+    require_queue,
+    settings_of,
+)
 from sqlclaimgen.runtime.worker.core import Core
-from sqlclaimgen.runtime.worker.handlers import LoopRunner, ThreadRunner, is_async
-from sqlclaimgen.runtime.worker.settings import Options, Settings
+from sqlclaimgen.runtime.worker.events import log
+from sqlclaimgen.runtime.worker.handlers import LoopRunner, Runner, ThreadRunner, is_async
+from sqlclaimgen.runtime.worker.settings import Options
 
 D = TypeVar("D")
 O = TypeVar("O")
@@ -28,18 +38,70 @@ CLEANING = 1.0
 class _Face(Generic[D, O]):
     """What both workers have."""
 
-    def __init__(self, queue: Queue[D, O, Any, Any], settings: Settings) -> None:
+    def __init__(
+        self,
+        queue: Queue[D, O, Any, Any],
+        handler: Callable[..., Any],
+        connect: Callable[[], Any],
+        options: Options,
+    ) -> None:
+        require_queue(queue)
         self.queue = queue
-        self.settings = settings
+        self.settings = settings_of(type(self).__name__, options)
+        require_callable(handler, transactional=self.settings.transactional)
+        require_fitting(queue, self.settings)
+        self._handler = handler
+        self._connect = opening(connect)
         self._core: Core | None = None
+        self._running = False
+        self._ran = False
         self._stopped = False
+        self._lock = threading.RLock()  # a signal's handler may come while its thread is inside
 
     def stop(self) -> None:
         """Drain: claim no more, keep extending, end when the handlers have, or when the time limit is
-        over. A second call stops at once. From any thread, and from a handler."""
-        self._stopped = True
-        if self._core is not None:
-            self._core.stop()
+        over. A second call stops at once. From any thread, and from a handler.
+
+        Before the first run it ends that run as soon as it begins; after a run it means nothing.
+        """
+        with self._lock:
+            if self._core is not None:
+                self._core.stop()
+            elif self._running or not self._ran:
+                self._stopped = True
+            else:
+                log.info("%s: stop() came after the run, and means nothing", self.queue.table)
+
+    @contextlib.contextmanager
+    def _started(self, runner: Runner, *, until_empty: bool) -> Generator[Core]:
+        """One run, with the signals handled while the block runs. Raises ClaimError when one is
+        going on."""
+        with self._lock:
+            if self._running:
+                raise ClaimError(
+                    f"{self.queue.table}: this worker runs already, and a worker runs once at a time. Make "
+                    "another worker, or raise `concurrency`.",
+                    table=self.queue.table,
+                )
+            self._running = True
+        try:
+            core = Core(self.queue, self.settings, self._connect, runner, until_empty=until_empty)
+            with self._signals():
+                with self._lock:
+                    self._core = core
+                    if self._stopped:
+                        log.warning(
+                            "%s: stop() was called before run(): nothing is claimed",
+                            self.queue.table,
+                        )
+                        core.stop()
+                core.start()
+                yield core
+        finally:
+            with self._lock:
+                self._core = None
+                self._running = self._stopped = False
+                self._ran = True
 
     @contextlib.contextmanager
     def _signals(self) -> Generator[None]:
@@ -65,31 +127,15 @@ class _Face(Generic[D, O]):
                 signal.signal(number, handler or signal.SIG_DFL)
 
 
-def opening(connect: Any) -> Callable[[], Any]:
-    """`connect`, when it is what opens connections. Raises TypeError for a connection: some of them
-    can be called too."""
-    if callable(connect) and not hasattr(connect, "cursor"):
-        opens: Callable[[], Any] = connect
-        return opens
-    raise TypeError(
-        f"connect is {connect!r}; it is a function that opens a connection, for the worker needs "
-        "connections of its own: connect=lambda: sqlite3.connect(path)"
-    )
-
-
-def ends_when_empty(until: object) -> bool:
-    """Whether `until` is "empty". Raises ValueError for anything else but None."""
-    if until not in (None, "empty"):
-        raise ValueError(f'until is {until!r}; it is "empty", or None for a worker that goes on')
-    return until == "empty"
-
-
 class Worker(_Face[D, O]):
     """Claims rows and runs a plain handler on threads.
 
-    `connect` opens a connection of the worker's own: three under a lease, whatever `concurrency` is, and
-    one for each handler in the other forms. Handlers return one of the table's outcomes, or None for an
-    ack; an exception is a failure under the table's retry policy. Options describes the rest.
+    `connect` opens a new connection at each call, the worker's own: three under a lease, whatever
+    `concurrency` is, and one for each handler in the other forms. Handlers return one of the table's
+    outcomes, or None for an ack; an exception is a failure under the table's retry policy. Options
+    describes the rest.
+
+    Raises TypeError, ValueError or ClaimError for what it cannot be called with.
     """
 
     def __init__(
@@ -100,23 +146,16 @@ class Worker(_Face[D, O]):
         connect: Callable[[], Any],
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(queue, Settings(**options))
         if is_async(handler):
             raise TypeError("the handler is `async`; an AsyncWorker runs it")
-        self._handler = handler
-        self._connect = opening(connect)
+        super().__init__(queue, handler, connect, options)
 
     def run(self, until: Literal["empty"] | None = None) -> None:
         """Work until stopped, or until nothing is due. SIGTERM and SIGINT drain when this runs on the
-        main thread. Raises Unfinished when handlers were still running at the end."""
-        runner = ThreadRunner(self._handler)
-        self._core = core = Core(
-            self.queue, self.settings, self._connect, runner, until_empty=ends_when_empty(until)
-        )
-        with self._signals():
-            core.start()
-            if self._stopped:
-                core.stop()
+        main thread. Raises Unfinished when handlers were still running at the end, and ClaimError when
+        it is running already."""
+        until_empty = ends_when_empty(until)
+        with self._started(ThreadRunner(self._handler), until_empty=until_empty) as core:
             _wait(core)
         core.ended.result()
 
@@ -160,21 +199,14 @@ class AsyncWorker(_Face[D, O]):
         **options: Unpack[Options],
     ) -> None:
         options.setdefault("concurrency", 100)
-        super().__init__(queue, Settings(**options))
-        self._handler = handler
-        self._connect = opening(connect)
+        super().__init__(queue, handler, connect, options)
 
     async def run(self, until: Literal["empty"] | None = None) -> None:
         """Work until stopped, until nothing is due, or until the task is cancelled, which drains.
         Raises Unfinished when handlers were still running at the end."""
+        until_empty = ends_when_empty(until)
         runner = LoopRunner(self._handler, asyncio.get_running_loop())
-        self._core = core = Core(
-            self.queue, self.settings, self._connect, runner, until_empty=ends_when_empty(until)
-        )
-        with self._signals():
-            core.start()
-            if self._stopped:
-                core.stop()
+        with self._started(runner, until_empty=until_empty) as core:
             ended = asyncio.wrap_future(core.ended)
             cancelled: asyncio.CancelledError | None = None
             while not ended.done():

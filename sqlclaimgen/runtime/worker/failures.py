@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import traceback
+from datetime import timedelta
 from typing import Any
 
-from sqlclaimgen.runtime.backoff import CAP, clamped
+from sqlclaimgen.runtime.backoff import delay_of
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.errors import RowInvalid
 from sqlclaimgen.runtime.outcomes import AnyOutcome, DeadLetter, Retry, RetryAfter
@@ -43,7 +44,7 @@ def outcome_of(
             return DeadLetter("invalid", text)
     if RetryAfter not in queue.outcomes:
         return Retry(text)
-    delay = clamped(_delay(queue, settings, attempt, error))
+    delay = _delay(queue, settings, attempt, error)
     return RetryAfter(delay, text) if delay else Retry(text)
 
 
@@ -59,11 +60,12 @@ def effective(delivery: Delivery[Any, Any], outcome: AnyOutcome) -> AnyOutcome:
 
 def _delay(
     queue: Queue[Any, Any, Any, Any], settings: Settings, attempt: int, error: BaseException
-) -> Any:
-    if settings.retry is None:
-        return queue.retry.delay(attempt) if queue.retry is not None else 0
-    try:
-        return settings.retry(attempt, error)
-    except Exception:
-        log.exception("%s: the retry policy raised; the row waits %s", queue.table, CAP)
-        return CAP
+) -> timedelta:
+    if settings.retry is not None:
+        try:
+            return delay_of(settings.retry(attempt, error))
+        except Exception:
+            log.exception(
+                "%s: the worker's `retry` gave no delay; the table's own policy holds", queue.table
+            )
+    return queue.retry.delay(attempt) if queue.retry is not None else timedelta(0)

@@ -10,15 +10,14 @@ from sqlclaimgen.runtime.backoff import Backoff
 from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
 from sqlclaimgen.runtime.queue import Bound, Queue
 from sqlclaimgen.runtime.steps import Protocol
+from sqlclaimgen.runtime.worker.connecting import CONNECT as CONNECT
+from sqlclaimgen.runtime.worker.connecting import Connector
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.opening import open_session
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.settings import Settings
 
 T = TypeVar("T")
-
-CONNECT = "connect"
-"""What StatementFailed calls the statement when no connection could be opened."""
 
 
 class Line:
@@ -59,9 +58,11 @@ class Line:
         if self._session is None:
             try:
                 self._session = await open_session(self._queue, self._connect, self._limit)
-            except ClaimError:
-                raise
             except Exception as error:
+                if isinstance(self._connect, Connector):
+                    self._connect.failed(error)
+                if isinstance(error, ClaimError):
+                    raise
                 raise StatementFailed(
                     f"{self._queue.table}: no connection: {error!r}. It is tried again.",
                     table=self._queue.table,

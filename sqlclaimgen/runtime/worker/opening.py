@@ -7,13 +7,15 @@ import contextlib
 import inspect
 import itertools
 import os
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar, cast
 
 from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.drivers.opening import is_asyncio, is_of_another_thread
 from sqlclaimgen.runtime.driving import session_of
-from sqlclaimgen.runtime.errors import FaultKind
+from sqlclaimgen.runtime.errors import ClaimError, FaultKind, UnsupportedServer
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.steps import Result, Step
 from sqlclaimgen.runtime.worker.lanes import Lane, finished
@@ -25,12 +27,36 @@ CLOSING = 2.0
 """Seconds that closing a connection may take before it is broken."""
 
 
+_open: weakref.WeakValueDictionary[int, DriverSession] = weakref.WeakValueDictionary()
+"""The sessions that are open in this process, by their connections."""
+
+
 class DriverSession(AsyncSession):
     """A connection seen through its driver, blocking or not."""
 
     def __init__(self, queue: Queue[Any, Any, Any, Any], session: Any, limit: float) -> None:
         super().__init__(queue, session.dialect, limit)
         self._session = session
+
+    def enter(self) -> None:
+        """The connection is this session's. Raises ClaimError when it is another's, of any worker."""
+        other = _open.get(id(self.connection))
+        if other is not None and other.connection is self.connection:
+            raise self.not_new("that it gave before, and that is in use")
+        _open[id(self.connection)] = self
+
+    def leave(self) -> None:
+        """It is nobody's: it is closed from here on."""
+        if _open.get(id(self.connection)) is self:
+            del _open[id(self.connection)]
+
+    def not_new(self, what: str) -> ClaimError:
+        """The error for a connection that `connect` did not open."""
+        return ClaimError(
+            f"{self.queue.table}: `connect` gave a connection {what}. It must return a new connection each "
+            "time: the worker needs several, opens them again after a loss, and closes them.",
+            table=self.queue.table,
+        )
 
     def fault(self, error: BaseException) -> FaultKind | None:
         if isinstance(error, ConnectionError):
@@ -77,8 +103,16 @@ class ThreadedSession(DriverSession):
         return future.result()
 
     def prepare(self) -> None:
-        """Set what the runtime relies on. On the connection's thread."""
-        self._session.prepare(self.limit)
+        """Set what the runtime relies on. On the connection's thread. Raises ClaimError for one that was
+        closed before, or that another thread opened."""
+        if self._session.broken:
+            raise self.not_new("that is closed, or in a transaction that failed")
+        try:
+            self._session.prepare(self.limit)
+        except Exception as error:
+            if is_of_another_thread(error):
+                raise self.not_new("that belongs to another thread") from error
+            raise
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
         return self._lane.submit(function)
@@ -90,6 +124,7 @@ class ThreadedSession(DriverSession):
     async def close(self) -> None:
         if self.pid != os.getpid():
             return  # the parent's socket: closing it here would end the parent's session
+        self.leave()
         if self.lost:
             self.abort()
         closing = self._lane.submit(self._session.close)
@@ -120,6 +155,7 @@ class NativeSession(DriverSession):
     async def close(self) -> None:
         if self.pid != os.getpid():
             return
+        self.leave()
         if self.lost:
             self.abort()
         with contextlib.suppress(Exception):
@@ -149,6 +185,11 @@ async def open_session(
         lane.close()
         raise
     try:
+        threaded.enter()
+    except ClaimError:
+        lane.close()
+        raise
+    try:
         await asyncio.wait_for(threaded.call(threaded.prepare), limit)
     except BaseException:
         threaded.lost = True
@@ -158,11 +199,21 @@ async def open_session(
 
 
 async def _native(queue: Queue[Any, Any, Any, Any], connection: Any, limit: float) -> NativeSession:
+    if not is_asyncio(connection):
+        raise UnsupportedServer(
+            f"{queue.table}: a {type(connection).__module__}.{type(connection).__qualname__} is no asyncio "
+            "connection of psycopg (psycopg.AsyncConnection). Where `connect` opens one that blocks, it is "
+            "a plain function: an AsyncWorker takes that too.",
+            table=queue.table,
+        )
     from sqlclaimgen.runtime.drivers.psycopg_async import AsyncPsycopgSession
 
     native = AsyncPsycopgSession(connection)
     session = NativeSession(queue, native, limit)
+    session.enter()
     try:
+        if connection.closed:
+            raise session.not_new("that is closed")
         await asyncio.wait_for(native.prepare(), limit)
     except BaseException:
         session.lost = True

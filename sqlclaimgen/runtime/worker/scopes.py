@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sqlclaimgen.runtime import values
 from sqlclaimgen.runtime.errors import ClaimError
 from sqlclaimgen.runtime.protocols.scope import ONLY, TABLE, UNGROUPED, Scope, group
-from sqlclaimgen.runtime.queue import Bound
+from sqlclaimgen.runtime.queue import Bound, Column
 
 
 class Scopes:
@@ -53,15 +54,34 @@ def _scopes(bound: Bound, groups: Sequence[Any] | None) -> Iterator[Scope]:
             )
         yield TABLE
         return
+    if not has_claim(bound, group(None)):
+        raise ClaimError(
+            f"{queue.table} has no claim of one group. Leave `groups` out, or add "
+            '`claims = ["group", "table"]` to the description and build again.',
+            table=queue.table,
+        )
     for value in groups:
-        scope = UNGROUPED if value is None else group(value)
-        if not has_claim(bound, scope):
+        yield _one(bound, queue.group, value)
+
+
+def _one(bound: Bound, column: Column, value: object) -> Scope:
+    table = bound.queue.table
+    if value is None:
+        if not has_claim(bound, UNGROUPED):
             raise ClaimError(
-                f"{queue.table} has no claim of one group. Leave `groups` out, or add "
-                '`claims = ["group", "table"]` to the description and build again.',
-                table=queue.table,
+                f"{table}: there is a None among `groups`, and every row has a group, for the column "
+                f"{column.field} is not nullable. Leave None out.",
+                table=table,
             )
-        yield scope
+        return UNGROUPED
+    wanted = values.wanted(column.kind, value)
+    if wanted is not None:
+        raise ClaimError(
+            f"{table}: there is {value!r} among `groups`, and the column {column.field} ({column.kind}) "
+            f"holds {wanted}. Give the worker the values that the column has.",
+            table=table,
+        )
+    return group(value)
 
 
 def has_claim(bound: Bound, scope: Scope) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, cast, get_args
 
 from sqlclaimgen.runtime.worker.events import Hook
+from sqlclaimgen.runtime.worker.handlers import is_async
 
 InvalidPolicy = Literal["keep", "retry", "dead_letter"]
 INVALID_POLICIES = get_args(InvalidPolicy)
@@ -29,7 +30,8 @@ class Options(TypedDict, total=False):
     on_invalid: InvalidPolicy
     """What becomes of a row that does not decode."""
     retry: Callable[[int, BaseException], timedelta | float] | None
-    """Attempt and error to a delay (timedelta or seconds), instead of the table's own policy."""
+    """Attempt and error to a delay (timedelta or seconds, 30 days at most), instead of the table's own
+    policy, which holds where this one raises or returns no delay."""
     drain_timeout: float
     """How long handlers may go on after a stop was asked for."""
     statement_timeout: float
@@ -69,15 +71,49 @@ class Settings:
     on_event: Hook | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.concurrency, bool) or not isinstance(
+            cast("object", self.concurrency), int
+        ):
+            raise TypeError(
+                f"concurrency is {self.concurrency!r}; it is a whole number of handlers"
+            )
         if self.concurrency < 1:
             raise ValueError(f"concurrency is {self.concurrency}; at least one handler has to run")
         if self.on_invalid not in INVALID_POLICIES:
             raise ValueError(f"on_invalid is {self.on_invalid!r}; it is one of {INVALID_POLICIES}")
-        for name in ("poll_interval", "statement_timeout", "max_backoff", "longest_handler"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it is more than 0 seconds")
-        if self.groups is not None and (isinstance(self.groups, str) or not self.groups):
-            raise ValueError(
-                "groups is a list of at least one group; leave it out for the whole table"
-            )
+        for name in ("poll_interval", "statement_timeout", "max_backoff"):
+            _seconds(name, getattr(self, name))
+        _seconds("drain_timeout", self.drain_timeout, or_none_at_all=True)
+        if self.longest_handler is not None:
+            _seconds("longest_handler", self.longest_handler)
+        _function("retry", self.retry, "retry(attempt, error) gives the delay of a failed row")
+        _function("on_event", self.on_event, "on_event(event) is called with every event")
+        _groups(self.groups)
+
+
+def _seconds(name: str, value: object, *, or_none_at_all: bool = False) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name} is {value!r}; it is a number of seconds")
+    if not (value > 0 or (or_none_at_all and value == 0)):
+        least = "0 seconds or more" if or_none_at_all else "more than 0 seconds"
+        raise ValueError(f"{name} is {value!r}; it is {least}")
+
+
+def _function(name: str, value: object, what: str) -> None:
+    if value is None:
+        return
+    if not callable(value):
+        raise TypeError(f"{name} is {value!r}; it is a function, or None: {what}")
+    if is_async(value):
+        raise TypeError(
+            f"{name} is `async`, and nobody awaits it; make it a plain function: {what}"
+        )
+
+
+def _groups(groups: object) -> None:
+    if groups is None:
+        return
+    if isinstance(groups, str | bytes) or not isinstance(groups, Collection) or not groups:
+        raise ValueError(
+            f"groups is {groups!r}; it is a list of at least one group. Leave it out for the whole table"
+        )

@@ -12,7 +12,6 @@ from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.steps import Begin, Result, Rollback, Run
 from sqlclaimgen.runtime.worker import checks
 from sqlclaimgen.runtime.worker.events import Event, EventKind, Reporter
-from sqlclaimgen.runtime.worker.faces import Worker
 from sqlclaimgen.runtime.worker.settings import Settings
 from tests.conformance.harness import Case, Stand
 
@@ -71,8 +70,7 @@ FORMS = (LEASE, ROW_LOCK, ADVISORY, FIFO)
 
 def settings(**given: Any) -> Settings:
     """A worker's settings, the defaults but for those given."""
-    queue: Any = None
-    return Worker(queue, lambda delivery: None, connect=lambda: None, **given).settings
+    return Settings(**given)
 
 
 def off(stand: Stand, seconds: float) -> Any:

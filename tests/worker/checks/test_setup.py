@@ -6,10 +6,11 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from sqlclaimgen.runtime.drivers.servers import SERVERS
-from sqlclaimgen.runtime.errors import ServerUnfit, StatementFailed
+from sqlclaimgen.runtime.errors import SchemaMismatch, ServerUnfit, StatementFailed
 from sqlclaimgen.runtime.worker.checks import setup
 from sqlclaimgen.runtime.worker.events import Event, EventKind, Reporter
 from tests.conformance.harness import Case, Stand, on_cases
@@ -167,6 +168,64 @@ def test_a_setting_that_the_server_does_not_know_is_no_row(looking: Looking) -> 
     else:
         cursor.execute("SHOW VARIABLES WHERE Variable_name IN ('no_such', 'wait_timeout')")
         assert [row[0] for row in cursor.fetchall()] == ["wait_timeout"]
+
+
+@on_cases(ROW_LOCK)
+def test_a_timeout_of_hours_is_no_reason_to_warn(looking: Looking) -> None:
+    stand = looking.stand
+    for name in _timeouts(stand.dialect, stand.case):
+        looking(connect=_short(stand, name, 3600), transactional=True)
+        assert looking.events == []
+        looking(connect=_short(stand, name, 3599), transactional=True)
+        assert len(looking.warnings) == 1
+        looking.events.clear()
+        # somebody said how long
+        with pytest.raises(ServerUnfit, match="holds its row for 7200 seconds"):
+            looking(connect=_short(stand, name, 3600), transactional=True, longest_handler=7200)
+
+
+@on_cases(*(case.with_(dialects=("mysql", "mariadb")) for case in (LEASE, ROW_LOCK, ADVISORY)))
+def test_a_server_as_it_is_set_up_draws_no_warning(looking: Looking) -> None:
+    looking(transactional=True)
+    assert looking.events == []
+
+
+# -- encodings -----------------------------------------------------------------------------------
+
+
+@on_cases(LEASE.with_(dialects=("postgres",)))
+def test_a_database_of_no_known_encoding(looking: Looking) -> None:
+    database: Any = looking.stand.database
+    name = f"{database.name}_ascii"
+    database.server.run(
+        f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    )
+    dsn = database.server.dsn(name)
+    try:
+        for connect in (
+            lambda: psycopg.connect(dsn),
+            lambda: psycopg.AsyncConnection.connect(dsn),
+        ):
+            with pytest.raises(ServerUnfit) as refused:
+                looking(connect=connect)
+            assert refused.value.setting == (
+                "client_encoding = SQL_ASCII, server_encoding = SQL_ASCII"
+            )
+            assert "ENCODING 'UTF8'" in str(refused.value)
+            assert 'client_encoding="UTF8"' in str(refused.value)
+        # the way out leads there: the next finding is another
+        with pytest.raises(SchemaMismatch):
+            looking(connect=lambda: psycopg.connect(dsn, client_encoding="UTF8"))
+    finally:
+        database.server.run(f'DROP DATABASE "{name}"')
+
+
+@on_cases(LEASE.with_(dialects=("postgres",)))
+def test_a_connection_of_no_known_encoding(looking: Looking) -> None:
+    database = looking.stand.database
+    with pytest.raises(ServerUnfit, match="Leave PGCLIENTENCODING and client_encoding out"):
+        looking(connect=lambda: database.connect(client_encoding="SQL_ASCII"))
+    looking(connect=lambda: database.connect(client_encoding="LATIN1"))
 
 
 # -- several masters -----------------------------------------------------------------------------

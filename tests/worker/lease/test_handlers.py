@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import math
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,16 +14,19 @@ from typing import Any
 import pytest
 
 from sqlclaimgen.runtime import (
+    Ack,
     AsyncWorker,
     DeadLetter,
     Discard,
     EventKind,
+    Retry,
     RetryAfter,
     RetryPolicy,
     RowInvalid,
-    Worker,
 )
+from sqlclaimgen.runtime.backoff import CAP
 from sqlclaimgen.runtime.worker.failures import outcome_of
+from sqlclaimgen.runtime.worker.settings import Settings
 from tests.conformance.harness import Case, Stand, on_cases
 from tests.servers import on_dialects
 from tests.worker.support.cases import JOBS, PLAIN
@@ -30,6 +34,9 @@ from tests.worker.support.running import QUICK, Log, leasing, worker_of, working
 
 FACES = ["blocking", "asyncio"]
 SQLITE = JOBS.with_(dialects=["sqlite"])
+
+FAILED: Any = SimpleNamespace(number=1, id=1)
+"""As much of a delivery as a policy of failures looks at."""
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -193,20 +200,41 @@ def test_delays_of_every_policy_are_clamped() -> None:
 
 
 @on_cases(JOBS.with_(dialects=["sqlite"]))
-def test_a_policy_that_fails_itself(stand: Stand) -> None:
-    queue = stand.module.QUEUE
-    worker: Worker[Any, Any] = Worker(queue, lambda d: None, connect=stand.connect)
-    failed: Any = SimpleNamespace(number=1, id=1)
-    for result in (10**12, -5, float("inf"), float("nan"), None, "soon", True, timedelta.max):
-        settings = dataclasses.replace(worker.settings, retry=partial(answer, result))
-        outcome = outcome_of(queue, settings, failed, ValueError("no"))
-        assert getattr(outcome, "delay", timedelta(0)) <= timedelta(days=30)
+@pytest.mark.parametrize("result", [None, "5", math.nan, -5, True, Ack()], ids=repr)
+def test_a_policy_that_gives_no_delay_leaves_the_tables_own(
+    stand: Stand, caplog: pytest.LogCaptureFixture, result: Any
+) -> None:
+    queue = dataclasses.replace(stand.module.QUEUE, retry=RetryPolicy("constant", base=7))
+    settings = Settings(retry=partial(answer, result))
+    outcome = outcome_of(queue, settings, FAILED, ValueError("no"))
+    assert isinstance(outcome, RetryAfter) and outcome.delay == timedelta(seconds=7)
+    assert "jobs: the worker's `retry` gave no delay; the table's own policy holds" in caplog.text
+    assert "is no delay" in caplog.text
+    none = dataclasses.replace(queue, retry=None)
+    assert isinstance(outcome_of(none, settings, FAILED, ValueError("no")), Retry)
+
+
+@on_cases(JOBS.with_(dialects=["sqlite"]))
+def test_a_policy_that_raises_leaves_the_tables_own(
+    stand: Stand, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = dataclasses.replace(stand.module.QUEUE, retry=RetryPolicy("constant", base=7))
 
     def broken(attempt: int, error: BaseException) -> float:
         raise ZeroDivisionError
 
-    settings = dataclasses.replace(worker.settings, retry=broken)
-    assert outcome_of(queue, settings, failed, ValueError("no")).delay == timedelta(days=30)  # type: ignore[union-attr]
+    outcome = outcome_of(queue, Settings(retry=broken), FAILED, ValueError("no"))
+    assert isinstance(outcome, RetryAfter) and outcome.delay == timedelta(seconds=7)
+    assert "jobs: the worker's `retry` gave no delay" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+@on_cases(JOBS.with_(dialects=["sqlite"]))
+@pytest.mark.parametrize("result", [10**12, math.inf, timedelta.max], ids=repr)
+def test_a_policy_that_gives_too_much_is_capped(stand: Stand, result: Any) -> None:
+    settings = Settings(retry=partial(answer, result))
+    outcome = outcome_of(stand.module.QUEUE, settings, FAILED, ValueError("no"))
+    assert isinstance(outcome, RetryAfter) and outcome.delay == CAP
 
 
 @on_cases(JOBS)

@@ -61,6 +61,12 @@ class Server(ABC):
         found = re.match(r"\d+(\.\d+)*", version)
         return tuple(int(part) for part in found[0].split(".")) if found else ()
 
+    def unencoded(self) -> Protocol[tuple[str, str] | None]:
+        """The setting under which the driver gives text as bytes, and how to set it otherwise; None:
+        text is text."""
+        none: tuple[str, str] | None = None
+        return (yield from nothing(none))
+
     def timeouts(self) -> Protocol[list[Timeout]]:
         """The timeouts that are on."""
         none: list[Timeout] = []

@@ -16,6 +16,7 @@ _ENDS = {
     "transaction_timeout": Ends.TRANSACTION,  # 17 and newer
 }
 _INTEGERS = frozenset({20, 21, 23})
+_NOT_KNOWN = "SQL_ASCII"
 _UNDEFINED_COLUMN = "42703"
 _ASSIGNED = "42804"
 """A value of a type that the column does not take; the message quotes the column first."""
@@ -41,6 +42,21 @@ class Postgres(Server):
         "timestamp": frozenset({1184}),
         **dict.fromkeys(("smallint", "int", "bigint"), _INTEGERS),
     }
+
+    def unencoded(self) -> Protocol[tuple[str, str] | None]:
+        sql = "SELECT current_setting('server_encoding'), current_setting('client_encoding')"
+        result = yield Run("encoding", sql, {})
+        # SQL_ASCII is "not known": psycopg leaves the decoding to whoever asked
+        server, client = (_text(value) for value in result.rows[0])
+        if client != _NOT_KNOWN:
+            return None
+        setting = f"client_encoding = {client}, server_encoding = {server}"
+        if server != _NOT_KNOWN:
+            return setting, "Leave PGCLIENTENCODING and client_encoding out, or set them to UTF8."
+        return setting, (
+            "Make the database anew with ENCODING 'UTF8'; or, where all its text is UTF-8, connect with "
+            'psycopg.connect(.., client_encoding="UTF8").'
+        )
 
     def timeouts(self) -> Protocol[list[Timeout]]:
         # a view, not SHOW: a server that is too old for a setting has no row, and no error
@@ -80,6 +96,10 @@ class Postgres(Server):
         # the error is at an operator or a value: the column stands before it
         before = re.findall(r'"(?:[^"]|"")*"', sent[:at])
         return _plain(before[-1]) if before else None
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _explained(sql: str) -> str:

@@ -55,6 +55,8 @@ async def _look(
     report: Reporter,
 ) -> None:
     server = SERVERS[session.bound.codec.dialect]
+    # first: a version that came as bytes cannot be read
+    await session.drive(setup.encoding(queue, server))
     await session.drive(setup.version(queue, server))
     await session.drive(setup.logging(queue, server))
     await session.drive(setup.multi_master(queue, server))

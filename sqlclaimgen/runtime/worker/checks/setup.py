@@ -20,6 +20,11 @@ LOOKED_AT = 15.0
 worker looks at it every 10 seconds."""
 
 
+LONG = 3600.0
+"""Seconds: a timeout that is not worth a warning where nobody said how long handlers run. MySQL's own
+wait_timeout is 8 hours."""
+
+
 def version(queue: AnyQueue, server: Server) -> Protocol[None]:
     """Raise ServerTooOld below the oldest version served."""
     words = yield from server.version()
@@ -29,6 +34,19 @@ def version(queue: AnyQueue, server: Server) -> Protocol[None]:
             f"{queue.table}: this server is {server.title} {words}, and the statements need {floor} or "
             "newer. Upgrade the server, or connect to another one.",
             table=queue.table,
+        )
+
+
+def encoding(queue: AnyQueue, server: Server) -> Protocol[None]:
+    """Raise ServerUnfit when the driver would give text as bytes."""
+    found = yield from server.unencoded()
+    if found is not None:
+        setting, way_out = found
+        raise ServerUnfit(
+            f"{queue.table}: the connection has {setting}: nobody knows how its text is encoded, and the "
+            f"driver gives bytes. {way_out}",
+            table=queue.table,
+            setting=setting,
         )
 
 
@@ -66,13 +84,13 @@ def timeouts(
     queue: AnyQueue, server: Server, settings: Settings, report: Reporter
 ) -> Protocol[None]:
     """Raise ServerUnfit for a timeout that would end a held connection under its handler. Where nobody
-    said how long handlers run, one that may do so is reported as a warning."""
+    said how long handlers run, one of less than an hour is reported as a warning."""
     needed = dict(_needed(queue, settings))
     if not needed:
         return
     for timeout in (yield from server.timeouts()):
         seconds = needed.get(timeout.ends, 0.0)
-        if timeout.seconds >= seconds:
+        if timeout.seconds >= (seconds if math.isfinite(seconds) else LONG):
             continue
         what = (
             "in its transaction"
