@@ -46,7 +46,9 @@ def _partial(table: Table, dialect: Dialect) -> list[Index]:
 
     if time is not None:
         finished = where("done") if status else f"{dialect.quote(time.name)} IS NOT NULL"
-        made.append(Index(bounded(table.name, "purge", dialect), (time.name,), ("purge",), finished))
+        made.append(
+            Index(bounded(table.name, "purge", dialect), (time.name,), ("purge",), finished)
+        )
     if status is not None and table.dead_letter is None:
         columns = (*((time.name,) if time else ()), table.id.name)
         name = bounded(table.name, "given_up", dialect)

@@ -28,7 +28,8 @@ _COMMENTS = {
     Role.ORIGIN: "The group a dead letter came from.",
 }
 _COUNTED_AT_THE_END = (
-    "Number of the next delivery, from 1; counted when a delivery gives its row back, so a crash adds none."
+    "Number of the next delivery, from 1; counted when a delivery gives its row back, "
+    "so a crash adds none."
 )
 """The attempt in the row lock form: the claim writes nothing."""
 

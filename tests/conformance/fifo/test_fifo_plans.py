@@ -74,7 +74,10 @@ EVERY = (
     # one index serves two of these on MySQL and MariaDB
     edited(nullable(LEASE), "lease-null-deleted", (_KEPT, "")),
     edited(
-        nullable(ROW_LOCK), "row-lock-null-due-deleted", (_KEPT, ""), ("fifo = true", 'fifo = "due"')
+        nullable(ROW_LOCK),
+        "row-lock-null-due-deleted",
+        (_KEPT, ""),
+        ("fifo = true", 'fifo = "due"'),
     ),
 )
 INNODB = ("mysql", "mariadb")
