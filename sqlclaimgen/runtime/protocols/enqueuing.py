@@ -39,7 +39,7 @@ def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
     return getattr(new, queue.id_field, result.last_id)
 
 
-def _check_class(bound: Bound, new: Any) -> None:
+def _check_class(bound: Bound, new: object) -> None:
     wanted = bound.queue.new
     if not isinstance(new, wanted):
         raise TypeError(
