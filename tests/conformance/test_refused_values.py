@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -20,6 +21,15 @@ STRICT = Case(
     locked_until = { role = "locked_until" }
     secret = { type = "text" }
     small = { type = "smallint" }
+    """,
+)
+PRICED = Case(
+    "priced",
+    """
+    [table.jobs.columns]
+    id = { role = "id", type = "bigint", generated = true }
+    locked_until = { role = "locked_until" }
+    price = { type = "numeric(10,2)" }
     """,
 )
 OWN = Case(
@@ -51,9 +61,23 @@ def refused(stand: Stand, **given: Any) -> str:
 def test_a_value_that_the_column_does_not_take(stand: Stand) -> None:
     assert "the-secret" not in refused(stand, small=None)
     if stand.dialect == "sqlite":
-        return  # its columns take values of every type and size
+        # its columns take values of every type: what is refused is refused before
+        for value in ("abc", 2**70):
+            with pytest.raises(
+                ValueError, match="jobs: small of the row to enqueue does not encode"
+            ):
+                stand.module.enqueue(stand.connect(), stand.module.New(secret="s", small=value))
+        return
     assert "the-secret" not in refused(stand, small="abc")
     assert "the-secret" not in refused(stand, small=2**40)
+
+
+@on_cases(PRICED)
+def test_text_that_is_no_number(stand: Stand) -> None:
+    with pytest.raises((ValueError, StatementFailed), match="jobs: ") as caught:
+        stand.module.enqueue(stand.connect(), stand.module.New(price="abc"))
+    assert ".." not in str(caught.value)
+    stand.enqueue([{"price": Decimal("1.50")}, {"price": 2}])
 
 
 @on_cases(STRICT.with_(dialects=("sqlite",)))

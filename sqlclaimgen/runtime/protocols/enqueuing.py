@@ -15,7 +15,7 @@ from sqlclaimgen.runtime.values import encoded
 
 def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
     """Insert one row and return its id. Raises AlreadyQueued when its dedupe key is in the table, and
-    TypeError for what is no New of this table."""
+    TypeError or ValueError for what is no New of this table, or has a value that does not encode."""
     queue = bound.queue
     _check_class(bound, new)
     checked_delay(delay)
@@ -60,6 +60,11 @@ def _encoded(bound: Bound, column: Column, new: Any) -> Any:
         raise TypeError(
             f"{bound.queue.table}: {column.field} of the row to enqueue does not encode: {why}. Give "
             "plain data, a dataclass, a pydantic model, or what the column's own type holds."
+        ) from error
+    except ValueError as error:
+        why = str(error).removesuffix(".")
+        raise ValueError(
+            f"{bound.queue.table}: {column.field} of the row to enqueue does not encode: {why}."
         ) from error
 
 
