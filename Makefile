@@ -5,7 +5,7 @@
 #   make soak MINUTES=10    the long explorations, sharing that time
 #   make check              linters, formatter, both type checkers
 #   make format             what the linter and the formatter can do by themselves
-#   make servers            the database servers alone; prints their versions
+#   make servers            the database servers alone; prints their versions and how to run them
 #   make dist               the sdist and the wheel, in dist/
 #   make clean              all of it away, but for the cache of servers
 

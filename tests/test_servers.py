@@ -47,6 +47,13 @@ def test_the_server_is_one_the_product_supports(database: Database) -> None:
     assert database.server.running
 
 
+@pytest.mark.parametrize("name", programs.NAMES)
+def test_what_is_printed_of_a_program_runs_in_a_shell(name: str) -> None:
+    line = f"{programs.find(name).by_hand()} --version"
+    bare = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
+    subprocess.run(["sh", "-c", line], env=bare, check=True, capture_output=True, timeout=60)
+
+
 def test_mysql_is_not_mariadb(mysql_database: MySQLDatabase) -> None:
     assert "MariaDB" not in mysql_database.value("SELECT VERSION()")
 

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.cli import console, described
-from sqlclaimgen.cli.console import FINE, Format, counted, fail, out
+from sqlclaimgen.cli.console import DIFFERENT, FINE, Format, counted, fail, out
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -94,7 +94,8 @@ def _count(count: Count | None) -> dict[str, Any] | None:
 def redrive(
     path: Path, key: str, ids: Sequence[str], limit: int | None, every: bool, dsn: str
 ) -> int:
-    """Bring dead letters back and say how many. Returns the exit code."""
+    """Bring dead letters back and say how many. Returns the exit code: 1 where none of the ids is a dead
+    letter."""
     from sqlclaimgen.live import redrive as live
     from sqlclaimgen.live.queues import value_of
 
@@ -118,6 +119,7 @@ def redrive(
                 back += len(moved)
                 console.err(f"{back} brought back")
     out(f"{table.key}: {counted(back, 'dead letter')} brought back")
-    if ids and back < len(set(ids)):
-        out(f"{len(set(ids)) - back} of the ids are no dead letters")
-    return FINE
+    if missing := len(set(ids)) - back if ids else 0:
+        are = "is no dead letter" if missing == 1 else "are no dead letters"
+        console.err(f"{missing} of the ids {are}")
+    return DIFFERENT if ids and not back else FINE

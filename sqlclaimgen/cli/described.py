@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 DEFAULT = "tables.toml"
 
 
-def read(path: Path, errors: console.ErrorFormat = console.ErrorFormat.TEXT) -> Description:
-    """The description in the file `path`, or in tables.toml of the folder `path`; its warnings are
-    reported. Raises DescriptionInvalid."""
+def read(path: Path, warnings: console.ErrorFormat | None = None) -> Description:
+    """The description in the file `path`, or in tables.toml of the folder `path`. Its warnings are
+    reported where `warnings` says how: by the commands that are about the description, not by those that
+    use it. Raises DescriptionInvalid."""
     from sqlclaimgen.description import load
 
     description = load(path / DEFAULT if path.is_dir() else path)
-    if description.warnings:
-        console.report(description.warnings, errors)
+    if description.warnings and warnings is not None:
+        console.report(description.warnings, warnings)
     return description
 
 

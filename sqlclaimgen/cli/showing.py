@@ -134,5 +134,5 @@ def _index(table: Table, plan: Plan, number: int) -> dict[str, Any]:
         "columns": list(index.columns),
         "unique": index.unique,
         "where": index.where,
-        "serves": index.serves,
+        "serves": ", ".join(index.serves),
     }

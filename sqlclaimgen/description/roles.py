@@ -120,7 +120,8 @@ ROLES: Mapping[Role, RoleRule] = MappingProxyType(
         ),
         Role.LAST_ERROR: RoleRule(
             "The text of the last handler's failure.",
-            "Errors are logged only.",
+            "A failure is in the worker's log and its events. Its text is kept only with a dead letter, "
+            "in the dead-letter table's `error` column.",
             TEXTS,
             Type(Kind.TEXT),
             null=True,

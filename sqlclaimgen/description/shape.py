@@ -87,7 +87,9 @@ class RetryShape(Shape):
         default=None, description="The first delay. `10s` unless set.", examples=["10s"]
     )
     max: Annotated[int, Duration()] | None = Field(
-        default=None, description="The longest delay. `1h` unless set.", examples=["1h"]
+        default=None,
+        description="The longest delay, jitter and all. `1h` unless set.",
+        examples=["1h"],
     )
     jitter: float | None = Field(
         default=None,

@@ -68,13 +68,14 @@ def held(table: Table) -> dict[str, str]:
 
 def crashes(table: Table) -> Iterator[tuple[str, str, str]]:
     """What happens when a process or its session dies, step by step."""
-    yield ("before the claim's COMMIT", "rolls back", "due, as if nobody had asked")
     spent = ", one attempt spent" if table.has(Role.ATTEMPT) else ""
     if table.form is Form.ROW_LOCK:
+        yield ("before the handler starts", "rolls back", "due, as if nobody had asked")
         yield ("while the handler runs", f"rolls back, {_NOTICED}", "due at once, no attempt spent")
         yield ("during the settlement", "rolls back", "due at once, no attempt spent")
         yield ("COMMIT sent, no answer", "has committed or rolled back", "settled, or due at once")
         return
+    yield ("before the claim's COMMIT", "rolls back", "due, as if nobody had asked")
     if table.form is Form.LEASE:
         due = f"due when its lease runs out, at most {table.lease} s later{spent}"
         yield ("after it, before the handler starts", "nothing", due)
@@ -157,10 +158,11 @@ def _retry(retry: Retry | None, table: Table) -> str:
         return "due again now, behind what waits"
     grows = {
         "constant": f"due again after {retry.base} s",
-        "linear": f"due again after {retry.base} s times the attempt, at most {retry.max} s",
-        "exponential": f"due again after {retry.base} s, doubled each time, at most {retry.max} s",
+        "linear": f"due again after {retry.base} s times the attempt",
+        "exponential": f"due again after {retry.base} s, doubled each time",
     }[retry.backoff]
-    return grows + (f", give or take {retry.jitter:.0%}" if retry.jitter else "")
+    jitter = f", give or take {retry.jitter:.0%}" if retry.jitter else ""
+    return grows + jitter + ("" if retry.backoff == "constant" else f", at most {retry.max} s")
 
 
 def creating(table: Table, dialects: Sequence[Dialect]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlclaimgen.dialects import DIALECTS
 from sqlclaimgen.rendering import headers, page_words, sequences
 from sqlclaimgen.rendering.markdown import cell, code, listed, text
-from sqlclaimgen.statements.ddl import COMMENTS
+from sqlclaimgen.statements.ddl import comment
 from sqlclaimgen.statements.prices import price
 from sqlclaimgen.templating import environment
 
@@ -37,7 +37,7 @@ def _context(description: Description, table: Table, plans: Sequence[Plan]) -> d
         "table": table,
         "opening": f"A work table of the **{table.form.words}** form, for {titles}. "
         f"{page_words.finishing(table)}",
-        "columns": [_column(column) for column in table.columns],
+        "columns": [_column(table, column) for column in table.columns],
         "held": page_words.held(table),
         "prices": {
             "plain": price(table),
@@ -54,8 +54,8 @@ def _context(description: Description, table: Table, plans: Sequence[Plan]) -> d
     }
 
 
-def _column(column: Column) -> dict[str, str]:
-    said = COMMENTS.get(column.role, "") if column.role else ""
+def _column(table: Table, column: Column) -> dict[str, str]:
+    said = comment(table, column) or ""
     extra = [] if column.field == column.name else [f"In Python: {code(column.field)}."]
     if column.python is not None:
         extra.append(f"Holds {code(str(column.python))}.")
@@ -98,7 +98,7 @@ def _indexes(plans: Sequence[Plan]) -> list[dict[str, str]]:
 def _index_key(index: Index, on: str) -> tuple[str, ...]:
     rows = f"those with {index.where}" if index.where else "all"
     unique = ", each once" if index.unique else ""
-    return (index.name, on, ", ".join(index.columns), rows + unique, index.serves)
+    return (index.name, on, ", ".join(index.columns), rows + unique, ", ".join(index.serves))
 
 
 def _sections(plans: Sequence[Plan]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,7 +14,8 @@ CAP = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """When a row whose handler failed is due again. `base` and `most` are seconds."""
+    """When a row whose handler failed is due again. `base` and `most`, the longest of delays that grow,
+    are seconds."""
 
     backoff: str = "none"
     base: float = 0
@@ -21,7 +23,8 @@ class RetryPolicy:
     jitter: float = 0.0
 
     def delay(self, attempt: int) -> timedelta:
-        """The delay after the failure of delivery `attempt`, from 1."""
+        """The delay after the failure of delivery `attempt`, from 1. None that grows is longer than
+        `most`, jitter and all."""
         match self.backoff:
             case "constant":
                 seconds = self.base
@@ -32,9 +35,12 @@ class RetryPolicy:
                 seconds = self.base * 2.0 ** min(max(attempt - 1, 0), 64)
             case _:
                 return timedelta(0)
-        seconds = min(seconds, self.most) if self.most else seconds
+        most = self.most if self.most and self.backoff != "constant" else math.inf
+        seconds = min(seconds, most)
         if self.jitter:
-            seconds *= 1 + random.uniform(-self.jitter, self.jitter)
+            # drawn from what is allowed, not cut to it: rows that wait longest stay apart
+            least = seconds * (1 - self.jitter)
+            seconds = random.uniform(least, min(seconds * (1 + self.jitter), most))
         return clamped(seconds)
 
 

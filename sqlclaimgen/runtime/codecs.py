@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, NamedTuple
 
 from sqlclaimgen.runtime.clock import MICROSECOND, floor
+from sqlclaimgen.runtime.numerals import integer, number
 from sqlclaimgen.runtime.steps import Many
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -166,7 +167,8 @@ class MariaDBCodec(MySQLCodec):
 
 
 class SQLiteCodec(Codec):
-    """For sqlite3: times are integer microseconds, lists are JSON."""
+    """For sqlite3: times are integer microseconds, lists are JSON. Its columns take values of every
+    type, so numbers are checked here: a row that does not decode would be claimed again and again."""
 
     dialect = "sqlite"
     unordered = True
@@ -181,8 +183,10 @@ class SQLiteCodec(Codec):
                 return int(value)
             case "date":
                 return value.isoformat()
+            case "smallint" | "int" | "bigint":
+                return integer(value)
             case _ if kind.startswith("numeric"):
-                return str(value)
+                return number(value)
             case _:
                 return super().encode(kind, value)
 

@@ -19,7 +19,7 @@ _WAYS_OUT = {
     FaultKind.CONFLICT: "Nothing of it was written; try again.",
     FaultKind.ABORTED: "An earlier error aborted this transaction; roll it back.",
     FaultKind.UNIQUE: "A row with the same key exists.",
-    FaultKind.REFUSED: "Compare the live table with the generated DDL.",
+    FaultKind.REFUSED: "Where it names a table or a column, compare the live table with the generated DDL.",
 }
 
 
@@ -65,7 +65,7 @@ def failure(table: str, step: Step, error: BaseException, kind: FaultKind) -> St
     row = step.id if isinstance(step, Run) else None
     where = f"{table} {row!r}" if row is not None else table
     return StatementFailed(
-        f"{where}: {name} failed: {error}. {_WAYS_OUT[kind]}",
+        f"{where}: {name} failed: {str(error).rstrip().removesuffix('.')}. {_WAYS_OUT[kind]}",
         table=table,
         kind=kind,
         id=row,

@@ -99,7 +99,8 @@ class CommitRefused(ClaimError):
 
 
 class RowInvalid(ClaimError):
-    """A claimed row does not decode into its declared types. The row stays claimed; settle it."""
+    """A claimed row does not decode into its declared types. The row stays claimed: a worker does with it
+    what its `on_invalid` says, and by hand it is settled like any other."""
 
 
 class AlreadyQueued(ClaimError):

@@ -37,12 +37,26 @@ def decode_json(text: str, into: Callable[..., T]) -> T:
 
 
 def encoded(codec: Codec, column: Column, value: object) -> Any:
-    """A field of a New as the driver takes it."""
+    """A field of a New as the driver takes it. Raises TypeError for a value of which the column's own
+    type could not be made again: its row would be claimed, fail, and be claimed again."""
     if value is None:
         return None
-    if column.kind == "json":
-        return codec.encode("json", encode_json(value))
-    return codec.encode(column.kind, encode_as(value))
+    plain: Any = encode_json(value) if column.kind == "json" else encode_as(value)
+    into = column.python
+    # a TypedDict cannot be asked, and NewType is no class: neither is checked when it is read
+    if isinstance(into, type) and not typing.is_typeddict(into) and not isinstance(value, into):
+        _check_fits(plain, column, into, value)
+    return codec.encode(column.kind, plain)
+
+
+def _check_fits(plain: Any, column: Column, into: type[Any], value: object) -> None:
+    try:
+        decode_json(plain, into) if column.kind == "json" else decode_as(plain, into)
+    except Exception as error:
+        why = str(error).partition("\n")[0]
+        raise TypeError(
+            f"a {type(value).__name__} is no {into.__qualname__}, and none can be made of it: {why}"
+        ) from error
 
 
 def decoded(codec: Codec, column: Column, value: Any) -> Any:

@@ -26,11 +26,11 @@ def of_table(table: Table, dialect: Dialect) -> tuple[Index, ...]:
     # one index that leads with the status serves both
     lead = (status.name,) if status is not None else ()
     if time is not None:
-        serves = "purge and redrive_oldest" if marks else "purge"
+        serves = ("purge", "redrive_oldest") if marks else ("purge",)
         return (Index(bounded(table.name, "purge", dialect), (*lead, time.name), serves),)
     if marks:
         columns = (*lead, table.id.name)
-        return (Index(bounded(table.name, "given_up", dialect), columns, "redrive_oldest"),)
+        return (Index(bounded(table.name, "given_up", dialect), columns, ("redrive_oldest",)),)
     return ()
 
 
@@ -46,11 +46,13 @@ def _partial(table: Table, dialect: Dialect) -> list[Index]:
 
     if time is not None:
         finished = where("done") if status else f"{dialect.quote(time.name)} IS NOT NULL"
-        made.append(Index(bounded(table.name, "purge", dialect), (time.name,), "purge", finished))
+        made.append(
+            Index(bounded(table.name, "purge", dialect), (time.name,), ("purge",), finished)
+        )
     if status is not None and table.dead_letter is None:
         columns = (*((time.name,) if time else ()), table.id.name)
         name = bounded(table.name, "given_up", dialect)
-        made.append(Index(name, columns, "redrive_oldest", where("dead")))
+        made.append(Index(name, columns, ("redrive_oldest",), where("dead")))
     return made
 
 
@@ -60,7 +62,7 @@ def of_dead_letters(table: Table, dialect: Dialect) -> tuple[Index, ...]:
     if not isinstance(dead, DeadLetterTable) or dead.time is None:
         return ()
     name = bounded(dead.name, "oldest", dialect)
-    return (Index(name, (dead.time, table.id.name), "redrive_oldest"),)
+    return (Index(name, (dead.time, table.id.name), ("redrive_oldest",)),)
 
 
 def context(table: Table, made: Sequence[Index], dead: Sequence[Index]) -> dict[str, object]:
@@ -73,13 +75,13 @@ def context(table: Table, made: Sequence[Index], dead: Sequence[Index]) -> dict[
             oldest = oldest or _PRIMARY
         case DeadLetterGroup():
             redrives = table.has(Role.ORIGIN)
-            named = (i.name for i in made if i.serves == "claim" or i.use == "order")
+            named = (i.name for i in made if "claim" in i.serves or "order" in i.uses)
             oldest = next(named, None)
         case None:
             redrives = table.has(Role.STATUS)
     return {
         "redrives": redrives,
         "oldest_index": oldest,
-        "purge_index": next((i.name for i in made if i.serves.startswith("purge")), None),
+        "purge_index": next((i.name for i in made if "purge" in i.serves), None),
         "dead_counted": oldest is not None,
     }

@@ -10,10 +10,11 @@ from sqlclaimgen.description.model import INTEGERS, Column, DeadLetterTable, For
 if TYPE_CHECKING:
     import jinja2
 
+    from sqlclaimgen.description.model import Table
     from sqlclaimgen.statements.model import Index
     from sqlclaimgen.statements.names_in_sql import ColumnInSQL, NamesInSQL
 
-COMMENTS = {
+_COMMENTS = {
     Role.ATTEMPT: "Number of the next delivery, from 1; one more while a delivery is in work.",
     Role.LOCKED_UNTIL: "Lease: the row is held until then. NULL: free.",
     Role.RETRY_AFTER: "The row is not due before.",
@@ -26,7 +27,18 @@ COMMENTS = {
     Role.STATUS: "Whether the row waits, is finished, or was given up.",
     Role.ORIGIN: "The group a dead letter came from.",
 }
-"""What is said of a column by its role: in the database, and on the page."""
+_COUNTED_AT_THE_END = (
+    "Number of the next delivery, from 1; counted when a delivery gives its row back, "
+    "so a crash adds none."
+)
+"""The attempt in the row lock form: the claim writes nothing."""
+
+
+def comment(table: Table, column: Column) -> str | None:
+    """What is said of a column by its role: in the database, and on the page."""
+    if column.role is Role.ATTEMPT and table.form is Form.ROW_LOCK:
+        return _COUNTED_AT_THE_END
+    return _COMMENTS.get(column.role) if column.role else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +65,6 @@ def _definition(names: NamesInSQL, column: ColumnInSQL, *, dead: bool) -> Column
         default = dialect.default(described.default, column.type)
     if described.default_now and not dead:
         default = dialect.now_default
-    comment = COMMENTS.get(described.role) if described.role else None
     return ColumnDefinition(
         name=column.name,
         type=column.type,
@@ -63,7 +74,7 @@ def _definition(names: NamesInSQL, column: ColumnInSQL, *, dead: bool) -> Column
         id=described.role is Role.ID,
         time=described.type.kind is Kind.TIMESTAMP,
         json=column.json,
-        comment=None if dead else comment,
+        comment=None if dead else comment(names.described, described),
     )
 
 
@@ -73,7 +84,8 @@ def _quoted(names: NamesInSQL, made: tuple[Index, ...]) -> list[dict[str, object
         {
             "name": quote(index.name),
             "columns": [quote(column) for column in index.columns],
-            "serves": index.serves,
+            "serves": " and ".join(index.serves),
+            "relies": "relies" if len(index.serves) == 1 else "rely",
             "where": index.where,
             "unique": index.unique,
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.model import Form, Role, Table
@@ -34,16 +35,15 @@ def claim_index(
     order = _names(table, Role.PRIORITY, Role.RETRY_AFTER, Role.ID)
     suffix = "claim" if scope == "group" or not table.has(Role.GROUP) else "claim_table"
     name = bounded(table.name, suffix, dialect)
-    serves = suffix
     if dialect.partial_indexes:
         narrow = _both(dialect, alive, where) if scope == "table" else where
-        return Index(name, (*lead, *order), serves, where=narrow)
+        return Index(name, (*lead, *order), (suffix,), where=narrow)
     finished = finished_by(table)
     equal = _names(table, finished) if finished else ()
     if table.form is Form.LEASE:
         # two branches, free rows and expired ones, each with its own range of this column
         equal += _names(table, Role.LOCKED_UNTIL)
-    return Index(name, (*lead, *equal, *order), serves)
+    return Index(name, (*lead, *equal, *order), (suffix,))
 
 
 def fifo_indexes(table: Table, dialect: Dialect, where: str | None) -> list[Index]:
@@ -61,9 +61,9 @@ def fifo_indexes(table: Table, dialect: Dialect, where: str | None) -> list[Inde
         Index(
             bounded(table.name, "claim", dialect),
             (*lead, *group, *inside),
-            f"finding the head of a group ({served})",
-            where=where,
-            use="order",
+            (f"finding the head of a group ({served})",),
+            where=_both(dialect, where, None),
+            uses=("order",),
         )
     ]
     held = _names(table, Role.LOCKED_UNTIL)
@@ -72,9 +72,9 @@ def fifo_indexes(table: Table, dialect: Dialect, where: str | None) -> list[Inde
             Index(
                 bounded(table.name, "work", dialect),
                 (*lead, *group, *held),
-                f"seeing whether a group is in work ({served})",
+                (f"seeing whether a group is in work ({served})",),
                 where=_both(dialect, where, f"{dialect.quote(held[0])} IS NOT NULL"),
-                use="work",
+                uses=("work",),
             )
         )
     column = table.column(Role.GROUP)
@@ -92,7 +92,7 @@ def ungrouped_index(table: Table, dialect: Dialect, where: str | None) -> Index:
         columns = columns[1:]
     missing = _both(dialect, f"{dialect.quote(group[0])} IS NULL", where)
     name = bounded(table.name, "claim_ungrouped", dialect)
-    return Index(name, columns, "claim_ungrouped", where=missing)
+    return Index(name, columns, ("claim_ungrouped",), where=missing)
 
 
 def _both(dialect: Dialect, one: str | None, other: str | None) -> str | None:
@@ -118,9 +118,27 @@ def indexes(
             Index(
                 bounded(table.name, "dedupe", dialect),
                 _names(table, Role.DEDUPE_KEY),
-                "enqueue",
+                ("enqueue",),
                 unique=True,
             )
         )
     made += care_indexes.of_table(table, dialect)
-    return tuple(made)
+    return _each_once(made)
+
+
+def _each_once(made: list[Index]) -> tuple[Index, ...]:
+    """Without those that another one covers, which serves what they would have served. A second index
+    on the same columns costs every write, and the servers warn of it (1831)."""
+    kept: dict[str, Index] = {index.name: index for index in made}
+    for index in made:
+        others = [other for other in made if other is not index and other.covers(index)]
+        # of two that are equal the first stays
+        longest = max([index, *others], key=lambda one: (len(one.columns), -made.index(one)))
+        if longest is not index:
+            del kept[index.name]
+            kept[longest.name] = dataclasses.replace(
+                kept[longest.name],
+                serves=(*kept[longest.name].serves, *index.serves),
+                uses=(*kept[longest.name].uses, *index.uses),
+            )
+    return tuple(kept.values())

@@ -42,13 +42,18 @@ class Index:
 
     name: str
     columns: tuple[str, ...]
-    serves: str
+    serves: tuple[str, ...]
     """The statements that need it, for the comment above it."""
     where: str | None = None
     """The condition of a partial index, as SQL."""
     unique: bool = False
-    use: str = ""
-    """What statements of FIFO groups find it by: `order` or `work`."""
+    uses: tuple[str, ...] = ()
+    """What statements of FIFO groups find it by: `order`, `work`."""
+
+    def covers(self, other: Index) -> bool:
+        """Whether whatever reads `other` can read this one: its columns begin with the same ones."""
+        begins = self.columns[: len(other.columns)] == other.columns
+        return begins and self.where == other.where and not other.unique
 
 
 @dataclass(frozen=True, slots=True)

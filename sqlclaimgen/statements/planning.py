@@ -214,7 +214,7 @@ def _variants(names: NamesInSQL, file: str, made: tuple[Index, ...]) -> list[dic
 
 
 def _fifo(table: Table, made: tuple[Index, ...]) -> dict[str, Any]:
-    named = {index.use: index.name for index in made}
+    named = {use: index.name for index in made for use in index.uses}
     claims = " and ".join("claim" + suffix(table, scope) for scope in table.claims)
     return {
         "order_index": named["order"],
@@ -226,11 +226,11 @@ def _fifo(table: Table, made: tuple[Index, ...]) -> dict[str, Any]:
 def _index(table: Table, scope: str, made: tuple[Index, ...]) -> str:
     """The index that a scope's claim relies on."""
     if table.fifo and scope != "ungrouped":
-        return next(index.name for index in made if index.use == "order")
+        return next(index.name for index in made if "order" in index.uses)
     own = f"claim_{scope}" if table.has(Role.GROUP) else "claim"
     for wanted in (own, "claim"):
         for index in made:
-            if index.serves == wanted:
+            if wanted in index.serves:
                 return index.name
     return "the primary key"
 

@@ -9,7 +9,15 @@ import pytest
 
 from sqlclaimgen.runtime import StatementFailed, TransactionOpen
 from sqlclaimgen.runtime.protocols import care
-from tests.care.cases import DEAD_GROUP, DEAD_TABLE, MARKED, MARKED_ALONE, OWN_IDS
+from tests.care.cases import (
+    DEAD_GROUP,
+    DEAD_TABLE,
+    FIFO,
+    MARKED,
+    MARKED_ALONE,
+    OWN_IDS,
+    ROW_LOCK,
+)
 from tests.conformance.harness import Stand, on_cases, waiting
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
@@ -71,13 +79,15 @@ def test_passes_over_locked_rows(stand: Stand) -> None:
     assert [row["id"] for row in stand.rows()] == held
 
 
-@on_cases(DEAD_TABLE, MARKED)
+@on_cases(DEAD_TABLE, MARKED, FIFO, ROW_LOCK)
 def test_reads_its_index(stand: Stand) -> None:
-    index = next(index for index in stand.plan.indexes if index.serves.startswith("purge"))
+    index = next(index for index in stand.plan.indexes if "purge" in index.serves)
     sql = stand.sql["purge"].replace(":limit", "10")
     moment = {"sqlite": "1", "postgres": "now()"}.get(stand.dialect, "UTC_TIMESTAMP(6)")
     row: dict[str, Any] = {"finished": days(30)} | (
-        {"state": "done"} if stand.case is MARKED else {"queue": "a", "payload": {}}
+        {"state": "done"}
+        if stand.case is MARKED
+        else {"queue": "a", **({} if stand.case is FIFO else {"payload": {}})}
     )
     unfinished = {**row, "finished": None} | ({"state": "pending"} if "state" in row else {})
     stand.fill([row] * 40 + [unfinished] * 3000)

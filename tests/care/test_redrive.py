@@ -23,7 +23,7 @@ from tests.care.cases import (
     OWN_IDS,
     ROW_LOCK,
 )
-from tests.conformance.harness import Stand, on_cases, substituting, without
+from tests.conformance.harness import Case, Stand, on_cases, substituting, without
 from tests.conformance.stepping import Stepper
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -246,3 +246,33 @@ def test_takes_either_ids_or_a_limit() -> None:
     for wrong in ((None, None), ([1], 1), (None, 0)):
         with pytest.raises(ValueError, match=r"redrive|limit"):
             redrive(queue, connection, *wrong)
+
+
+STATE_ALONE = Case(
+    "state-alone",
+    """
+    advisory_lock = "accounts-{account}"
+    [table.jobs.columns]
+    id = { role = "id", type = "bigint", generated = true }
+    account = { type = "text" }
+    state = { role = "status" }
+    """,
+)
+"""Claimed in the order of its ids, so that the index of one status serves all its statements."""
+
+
+@on_cases(STATE_ALONE)
+def test_one_index_serves_claims_and_dead_letters(stand: Stand) -> None:
+    if stand.dialect in ("mysql", "mariadb"):
+        assert [index.name for index in stand.plan.indexes] == ["jobs_claim"]
+    stand.fill({"account": "a", "state": "done"} for _ in range(3000))
+    stand.fill({"account": "a", "state": state} for state in ["dead", "pending"] * 20)
+    analyze = {"postgres": "ANALYZE jobs", "sqlite": "ANALYZE"}
+    stand.database.execute(analyze.get(stand.dialect, "ANALYZE TABLE jobs"))
+    for statement in stand.plan.statements:
+        if statement.name in ("redrive_oldest", "stats_dead"):
+            sql = statement.text.replace(":limit", "10").replace(":most", "100")
+            assert statement.index in str(stand.database.explain(sql)), statement.name
+    with stand.claim(stand.connect()) as deliveries:
+        assert len(deliveries) == 1
+    assert len(stand.module.redrive(stand.connect(autocommit=True), limit=100)) == 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -191,6 +192,17 @@ def test_warnings_do_not_stop_a_build(project: Path, run: Run) -> None:
     )
     done = run("build")
     assert done.code == 0 and "warning[ATTEMPTS-ROW-LOCK]" in done.err and "wrote" in done.out
+    # those that are about the description say it, those that use it do not
+    for command in (["build", "--check"], ["show"]):
+        assert "warning[ATTEMPTS-ROW-LOCK]" in run(*command).err, command
+    for command in (
+        ["price", "jobs"],
+        ["price", "payouts"],
+        ["sql", "payouts", "ack", "--dialect", "postgres", "--set", f"id={UUID(int=1)}"],
+        ["stats", "--dsn", "sqlite:///nowhere.db"],
+        ["redrive", "payouts", "--all", "--dsn", "sqlite:///nowhere.db"],
+    ):
+        assert "warning" not in run(*command).err, command
 
 
 def test_files_on_stdout(project: Path, run: Run) -> None:

@@ -58,7 +58,9 @@ def test_counts_and_brings_back(stand: Stand) -> None:
     ids = [row["id"] for row in stand.rows(dead=True)]
     done = run(stand, "redrive", "jobs", "--id", str(ids[0]), "--id", "999")
     assert (done.exit_code, "1 dead letter brought back" in done.output) == (0, True)
-    assert "1 of the ids" in done.output
+    assert "1 of the ids is no dead letter\n" in done.output
+    done = run(stand, "redrive", "jobs", "--id", "998", "--id", "999")
+    assert (done.exit_code, "2 of the ids are no dead letters\n" in done.output) == (1, True)
     assert run(stand, "redrive", "jobs", "--limit", "1").exit_code == 0
     assert [row["id"] for row in stand.rows(dead=True)] == ids[2:]
     assert run(stand, "redrive", "jobs", "--all").exit_code == 0

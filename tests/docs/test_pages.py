@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlclaimgen.description.model import Form
+from sqlclaimgen.description.model import Form, Role
 from sqlclaimgen.rendering.markdown import cell, code, text
 from tests.care.cases import ADVISORY, DEAD_GROUP, DEAD_TABLE, FIFO, MARKED, ROW_LOCK
 from tests.conformance.harness import Case
@@ -82,6 +82,20 @@ def test_every_statement_and_index_is_named(generated: Generated) -> None:
         plan = generated.plan("jobs", dialect)
         for name in [s.name for s in plan.statements] + [i.name for i in plan.indexes]:
             assert code(name) in page
+
+
+def test_a_page_counts_attempts_as_its_form_does(generated: Generated) -> None:
+    """The row lock form's claim writes and commits nothing; the others count and commit."""
+    table = generated.description.tables[0]
+    if not table.has(Role.ATTEMPT):
+        return
+    commits = table.form is not Form.ROW_LOCK
+    page = page_of(generated)
+    assert ("before the claim's COMMIT" in page) is commits
+    files = [generated.folder / "sql" / one / "jobs.ddl.sql" for one in table.dialects]
+    for said in (page, *(file.read_text("utf-8") for file in files)):
+        assert ("one more while a delivery is in work" in said) is commits
+        assert ("so a crash adds none" in said) is not commits
 
 
 @pytest.mark.parametrize(

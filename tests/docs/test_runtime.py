@@ -7,6 +7,7 @@ import inspect
 import logging
 import os
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -33,11 +34,14 @@ PROGRAMS = {
 }
 
 
+[DESCRIPTION] = [text for kind, text in BLOCKS if kind == "toml"]
+[SETUP] = [text for kind, text in BLOCKS if kind == "sh"]
+
+
 @pytest.fixture
 def made(tmp_path: Path) -> Generated:
     """The page's table, generated, and its programs beside it."""
-    [description] = [text for kind, text in BLOCKS if kind == "toml"]
-    generated = generate(description, tmp_path)
+    generated = generate(DESCRIPTION, tmp_path)
     for name, text in PROGRAMS.items():
         (tmp_path / name).write_text(text, "utf-8")
     return generated
@@ -45,13 +49,9 @@ def made(tmp_path: Path) -> Generated:
 
 @pytest.fixture
 def app(made: Generated) -> Iterator[sqlite3.Connection]:
-    """The SQLite file that the programs open, with three mails."""
+    """The SQLite file that the programs open, as the page makes it."""
+    _run(made, "create.py")
     connection = sqlite3.connect(made.folder / "app.db", isolation_level=None, timeout=30)
-    connection.executescript((made.folder / "sql/sqlite/mails.ddl.sql").read_text("utf-8"))
-    connection.execute("CREATE TABLE sent (recipient TEXT)")
-    mails = made.module("mails")
-    for name in ("a@example.org", "b@example.org", "nobody"):
-        mails.enqueue(connection, mails.New(recipient=name, payload={}))
     yield connection
     connection.close()
 
@@ -108,6 +108,7 @@ def _rows(connection: sqlite3.Connection, table: str) -> int:
 
 def test_every_program_is_run_here() -> None:
     assert set(PROGRAMS) == {
+        "create.py",
         "threads.py",
         "threads_postgres.py",
         "loop_postgres.py",
@@ -115,7 +116,30 @@ def test_every_program_is_run_here() -> None:
         "transactional.py",
         "events.py",
         "test_mails.py",
+        "test_send.py",
     }
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
+    """What it prints, in a folder of its own: the description, its commands, then a program."""
+    (tmp_path / "tables.toml").write_text(DESCRIPTION, "utf-8")
+    for name, text in PROGRAMS.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in (*SETUP.splitlines(), "python transactional.py"):
+        done = subprocess.run(
+            shlex.split(line),
+            cwd=tmp_path,
+            env=_environment(PATH=path),
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert done.returncode == 0, line + done.stdout + done.stderr
+    connection = sqlite3.connect(tmp_path / "app.db")
+    assert (_rows(connection, "sent"), _rows(connection, "mails")) == (2, 0)
+    connection.close()
 
 
 def test_threads(made: Generated, app: sqlite3.Connection) -> None:
@@ -127,7 +151,9 @@ def test_threads(made: Generated, app: sqlite3.Connection) -> None:
 @pytest.mark.parametrize("program", ["threads_postgres.py", "loop_postgres.py"])
 def test_on_postgres(made: Generated, postgres_database: PostgresDatabase, program: str) -> None:
     database = postgres_database
-    made.install(database, "mails")
+    (line,) = [text for kind, text in BLOCKS if kind == "console"]
+    (file,) = re.findall(r"-f (\S+)$", line.strip())
+    database.load_with_client(made.folder / file)
     mails = made.module("mails")
     connection = database.connect(autocommit=True)
     with _service(made, program, {"DATABASE_URL": database.dsn}) as process:
@@ -159,6 +185,7 @@ def test_events(made: Generated, app: sqlite3.Connection) -> None:
 
 def test_the_help_for_tests(made: Generated) -> None:
     assert "1 passed" in _run(made, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mails.py")
+    assert "1 passed" in _run(made, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_send.py")
 
 
 def test_the_programs_are_typed(made: Generated) -> None:

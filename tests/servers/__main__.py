@@ -1,4 +1,5 @@
-"""`python -m tests.servers` finds or fetches every server program and prints its version."""
+"""`python -m tests.servers` finds or fetches every server program, and prints its version and what runs
+it in a shell."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def main() -> int:
                 print(f"{name}: {error}", file=sys.stderr)
                 status = 1
                 continue
-        print(f"{name}: {program.version_text()}", flush=True)
+        print(f"{name}: {program.version_text()}\n    {program.by_hand()}", flush=True)
     return status
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -54,6 +55,11 @@ class Program:
     def command(self, *arguments: str | Path) -> list[str]:
         """The command line that runs the program with these arguments."""
         return [*self.prefix, str(self.path), *map(str, arguments)]
+
+    def by_hand(self) -> str:
+        """What runs the program in a shell: its path, and what a fetched one does not start without."""
+        variables = [f"{name}={value}" for name, value in self.environment.items()]
+        return shlex.join([*(["env", *variables] if variables else []), *self.command()])
 
     def variables(self) -> dict[str, str]:
         """The whole environment the program runs with."""

@@ -14,8 +14,10 @@ from sqlclaimgen.runtime.values import encoded
 
 
 def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
-    """Insert one row and return its id. Raises AlreadyQueued when its dedupe key is in the table."""
+    """Insert one row and return its id. Raises AlreadyQueued when its dedupe key is in the table, and
+    TypeError or ValueError for what is no New of this table, or has a value that does not encode."""
     queue = bound.queue
+    _check_class(bound, new)
     checked_delay(delay)
     parameters = {column.field: _encoded(bound, column, new) for column in queue.enqueued}
     if queue.retry_after is not None:
@@ -26,6 +28,8 @@ def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
     except StatementFailed as error:
         if error.kind is FaultKind.UNIQUE and _names(error, queue.dedupe_index):
             raise _queued(bound, new) from error
+        if error.kind is FaultKind.REFUSED:
+            raise _refused(bound, error) from error.__cause__
         raise
     if result.rows:
         return bound.codec.decode(queue.id_kind, result.rows[0][0])
@@ -35,14 +39,46 @@ def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
     return getattr(new, queue.id_field, result.last_id)
 
 
+def _check_class(bound: Bound, new: object) -> None:
+    wanted = bound.queue.new
+    if not isinstance(new, wanted):
+        raise TypeError(
+            f"{bound.queue.table}: enqueue takes a {_named(wanted)}, and was given a {_named(type(new))}."
+        )
+
+
+def _named(kind: type[Any]) -> str:
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return module + kind.__qualname__
+
+
 def _encoded(bound: Bound, column: Column, new: Any) -> Any:
     try:
         return encoded(bound.codec, column, getattr(new, column.field))
     except TypeError as error:
+        why = str(error).removesuffix(".")
         raise TypeError(
-            f"{bound.queue.table}: {column.field} of the row to enqueue does not encode: {error}. Give "
+            f"{bound.queue.table}: {column.field} of the row to enqueue does not encode: {why}. Give "
             "plain data, a dataclass, a pydantic model, or what the column's own type holds."
         ) from error
+    except ValueError as error:
+        why = str(error).removesuffix(".")
+        raise ValueError(
+            f"{bound.queue.table}: {column.field} of the row to enqueue does not encode: {why}."
+        ) from error
+
+
+def _refused(bound: Bound, error: StatementFailed) -> StatementFailed:
+    """What the database says of a row it does not take, in its first line: PostgreSQL puts the whole
+    row into the next ones. The driver's own error, the cause, has them all."""
+    why = str(error.__cause__ or error).strip().partition("\n")[0].removesuffix(".")
+    return StatementFailed(
+        f"{bound.queue.table}: enqueue failed: {why}. Either a value does not fit its column, or the live "
+        "table is not the one of the generated DDL.",
+        table=bound.queue.table,
+        kind=error.kind,
+        statement=error.statement,
+    )
 
 
 def _names(error: StatementFailed, index: str | None) -> bool:

@@ -195,8 +195,18 @@ def test_delays_of_every_policy_are_clamped() -> None:
     for backoff in ("none", "constant", "linear", "exponential"):
         policy = RetryPolicy(backoff=backoff, base=10, most=3600, jitter=0.2)
         delays = [policy.delay(attempt) for attempt in (1, 2, 3, 1000, 10**9)]
-        assert all(timedelta(0) <= delay <= timedelta(seconds=3600 * 1.2) for delay in delays)
+        assert all(timedelta(0) <= delay <= timedelta(seconds=3600) for delay in delays)
         assert (delays[0] == timedelta(0)) == (backoff == "none")
+
+
+def test_jitter_keeps_to_the_longest_delay() -> None:
+    policy = RetryPolicy(backoff="exponential", base=10, most=100, jitter=0.5)
+    grown = {policy.delay(30) for _ in range(200)}
+    assert timedelta(seconds=50) <= min(grown)
+    assert max(grown) <= timedelta(seconds=100)
+    assert len(grown) > 100  # they do not pile up at the longest one
+    constant = RetryPolicy(backoff="constant", base=100, most=100, jitter=0.5)
+    assert max(constant.delay(1) for _ in range(200)) > timedelta(seconds=100)
 
 
 @on_cases(JOBS.with_(dialects=["sqlite"]))

@@ -11,12 +11,10 @@ CREATE TABLE `ledger` (
     `cents` bigint NOT NULL,
     `text` varchar(200) NOT NULL DEFAULT '',
     PRIMARY KEY (`entry`),
-    -- finding the head of a group (claim, claim_table, walk) relies on it.
+    -- finding the head of a group (claim, claim_table, walk) and purge rely on it.
     KEY `ledger_claim` (`booked_at`, `account`, `entry`),
     -- seeing whether a group is in work (claim, claim_table, walk) relies on it.
-    KEY `ledger_work` (`booked_at`, `account`, `locked_until`),
-    -- purge relies on it.
-    KEY `ledger_purge` (`booked_at`)
+    KEY `ledger_work` (`booked_at`, `account`, `locked_until`)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;
 
 -- Dead letters.

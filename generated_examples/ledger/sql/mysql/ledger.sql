@@ -419,7 +419,7 @@ STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`ent
 --   :limit  integer, at most so many rows
 -- Transaction: its own, at READ COMMITTED; committed before the next batch.
 -- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
--- Index: ledger_purge, and the primary key.
+-- Index: ledger_claim, and the primary key.
 -- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
 DELETE t FROM (
     SELECT `entry` FROM `ledger`

@@ -14,6 +14,6 @@ CREATE TABLE `Job Queue` (
     PRIMARY KEY (`Job No`),
     -- claim relies on it.
     KEY `Job Queue_claim` (`State`, `Locked`, `Due`, `Job No`),
-    -- purge and redrive_oldest relies on it.
+    -- purge and redrive_oldest rely on it.
     KEY `Job Queue_purge` (`State`, `Done At`)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;

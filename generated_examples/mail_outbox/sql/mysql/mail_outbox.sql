@@ -116,7 +116,7 @@ VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
 --   :limit  integer, at most so many rows
 -- Transaction: its own, at READ COMMITTED; committed before the next batch.
 -- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
--- Index: mail_outbox_purge, and the primary key.
+-- Index: mail_outbox_claim, and the primary key.
 -- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
 DELETE t FROM (
     SELECT `id` FROM `mail_outbox`

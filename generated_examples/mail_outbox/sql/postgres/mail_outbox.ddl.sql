@@ -31,7 +31,7 @@ CREATE INDEX "mail_outbox_purge" ON "mail_outbox"
 
 COMMENT ON COLUMN "mail_outbox"."urgency" IS 'Smaller is more urgent.';
 COMMENT ON COLUMN "mail_outbox"."send_after" IS 'The row is not due before.';
-COMMENT ON COLUMN "mail_outbox"."attempt" IS 'Number of the next delivery, from 1; one more while a delivery is in work.';
+COMMENT ON COLUMN "mail_outbox"."attempt" IS 'Number of the next delivery, from 1; counted when a delivery gives its row back, so a crash adds none.';
 COMMENT ON COLUMN "mail_outbox"."sent_at" IS 'When the row was finished. NULL: not yet.';
 COMMENT ON COLUMN "mail_outbox"."last_error" IS 'What went wrong the last time.';
 COMMENT ON COLUMN "mail_outbox"."once" IS 'At most one row with this key is queued.';

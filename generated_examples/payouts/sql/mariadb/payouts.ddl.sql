@@ -11,10 +11,8 @@ CREATE TABLE `payouts` (
     `amount` decimal(12,2) NOT NULL,
     `currency` varchar(3) NOT NULL DEFAULT 'EUR',
     PRIMARY KEY (`id`),
-    -- claim relies on it.
-    KEY `payouts_claim` (`paid_at`, `due_at`, `id`),
-    -- purge relies on it.
-    KEY `payouts_purge` (`paid_at`)
+    -- claim and purge rely on it.
+    KEY `payouts_claim` (`paid_at`, `due_at`, `id`)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;
 
 -- Dead letters.

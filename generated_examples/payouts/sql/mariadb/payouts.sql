@@ -286,7 +286,7 @@ STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
 --   :limit  integer, at most so many rows
 -- Transaction: its own, at READ COMMITTED; committed before the next batch.
 -- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
--- Index: payouts_purge, and the primary key.
+-- Index: payouts_claim, and the primary key.
 -- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
 DELETE t FROM (
     SELECT `id` FROM `payouts`

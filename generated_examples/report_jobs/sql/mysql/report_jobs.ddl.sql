@@ -15,10 +15,8 @@ CREATE TABLE `report_jobs` (
     PRIMARY KEY (`job_id`),
     -- claim relies on it.
     KEY `report_jobs_claim` (`queue`, `processed_at`, `locked_until`, `urgency`, `retry_after`, `job_id`),
-    -- claim_table relies on it.
-    KEY `report_jobs_claim_table` (`processed_at`, `locked_until`, `urgency`, `retry_after`, `job_id`),
-    -- purge relies on it.
-    KEY `report_jobs_purge` (`processed_at`)
+    -- claim_table and purge rely on it.
+    KEY `report_jobs_claim_table` (`processed_at`, `locked_until`, `urgency`, `retry_after`, `job_id`)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;
 
 -- Dead letters.

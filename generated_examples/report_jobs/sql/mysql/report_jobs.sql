@@ -432,7 +432,7 @@ STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`j
 --   :limit  integer, at most so many rows
 -- Transaction: its own, at READ COMMITTED; committed before the next batch.
 -- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
--- Index: report_jobs_purge, and the primary key.
+-- Index: report_jobs_claim_table, and the primary key.
 -- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
 DELETE t FROM (
     SELECT `job_id` FROM `report_jobs`

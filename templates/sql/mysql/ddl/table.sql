@@ -4,7 +4,7 @@ CREATE TABLE {{ t.table }} (
 {% endfor %}
     PRIMARY KEY ({{ t.id }}){{ "," if indexes }}
 {% for i in indexes %}
-    -- {{ i.serves }} relies on it.
+    -- {{ i.serves }} {{ i.relies }} on it.
     {{ "UNIQUE " if i.unique }}KEY {{ i.name }} ({{ i.columns | join(", ") }}){{ "," if not loop.last }}
 {% endfor %}
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;
@@ -20,7 +20,7 @@ CREATE TABLE {{ t.dead_table }} (
 {% endfor %}
     PRIMARY KEY ({{ t.id }}){{ "," if dead_indexes }}
 {% for i in dead_indexes %}
-    -- {{ i.serves }} relies on it.
+    -- {{ i.serves }} {{ i.relies }} on it.
     KEY {{ i.name }} ({{ i.columns | join(", ") }}){{ "," if not loop.last }}
 {% endfor %}
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;

@@ -7,7 +7,7 @@ CREATE TABLE {{ t.table }} (
 ){% endif %};
 {% for i in indexes %}
 
--- {{ i.serves }} relies on it.
+-- {{ i.serves }} {{ i.relies }} on it.
 CREATE {{ "UNIQUE " if i.unique }}INDEX {{ i.name }} ON {{ t.table }}
     ({{ i.columns | join(", ") }}){% if i.where %} WHERE {{ i.where }}{% endif %};
 {% endfor %}
@@ -27,7 +27,7 @@ CREATE TABLE {{ t.dead_table }} (
 );
 {% for i in dead_indexes %}
 
--- {{ i.serves }} relies on it.
+-- {{ i.serves }} {{ i.relies }} on it.
 CREATE INDEX {{ i.name }} ON {{ t.dead_table }}
     ({{ i.columns | join(", ") }});
 {% endfor %}

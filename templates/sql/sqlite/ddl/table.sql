@@ -8,7 +8,7 @@ CREATE TABLE {{ t.table }} (
 );
 {% for i in indexes %}
 
--- {{ i.serves }} relies on it.
+-- {{ i.serves }} {{ i.relies }} on it.
 CREATE {{ "UNIQUE " if i.unique }}INDEX {{ t.dialect.quote(t.described.schema) ~ "." if t.described.schema }}{{ i.name }} ON {{ t.dialect.quote(t.described.name) }}
     ({{ i.columns | join(", ") }}){% if i.where %} WHERE {{ i.where }}{% endif %};
 {% endfor %}
@@ -25,7 +25,7 @@ CREATE TABLE {{ t.dead_table }} (
 );
 {% for i in dead_indexes %}
 
--- {{ i.serves }} relies on it.
+-- {{ i.serves }} {{ i.relies }} on it.
 CREATE INDEX {{ t.dialect.quote(t.described.dead_letter.schema) ~ "." if t.described.dead_letter.schema }}{{ i.name }} ON {{ t.dialect.quote(t.described.dead_letter.name) }}
     ({{ i.columns | join(", ") }});
 {% endfor %}
