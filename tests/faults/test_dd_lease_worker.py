@@ -176,9 +176,10 @@ def test_dd_14_a_worker_that_stood_still_for_two_leases(stand: Stand, tmp_path: 
         os.kill(process.pid, signal.SIGCONT)
         time.sleep(0.5)  # until it has seen that its lease is lost
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=30)
-    assert process.returncode == 0, out
-    assert "lost" in out, "its loss is reported"
+        process.wait(30)
+    said = (tmp_path / "order-0.log").read_text()
+    assert process.returncode == 0, said
+    assert "lost" in said, "its loss is reported"
     assert stand.count == 0 and not log.of(EventKind.LOST)
 
 
