@@ -87,8 +87,10 @@ def test_effects_outside_the_transaction_of_the_ack_are_found_out(stand: Stand) 
             died.append(2)
             raise SystemExit
 
-    for _ in range(2):
-        worker_of("blocking", stand, handle, concurrency=1).run("empty")
+    worker = worker_of("blocking", stand, handle, concurrency=1)
+    with pytest.raises(SystemExit):
+        worker.run("empty")
+    worker.run("empty")
     assert stand.count == 0
     with pytest.raises(AssertionError, match=r"twice: .2."):
         check_effects(stand, 2)
