@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from sqlclaimgen.runtime.outcomes import DeadLetter
+
 log = logging.getLogger("sqlclaimgen.worker")
 
 
@@ -102,7 +104,9 @@ class Reporter:
     def __call__(self, kind: EventKind, **fields: Any) -> None:
         """Report one event."""
         event = Event(kind=kind, table=self._table, **fields)
-        level = LEVELS.get(kind, logging.DEBUG)
+        # a row that is given up is what somebody has to hear of
+        given_up = event.outcome == DeadLetter.__name__
+        level = logging.WARNING if given_up else LEVELS.get(kind, logging.DEBUG)
         if log.isEnabledFor(level):
             extra = {
                 f"claim_{name}": getattr(event, name)
@@ -119,7 +123,8 @@ class Reporter:
                 if getattr(event, name) is not None
             }
             row = "" if event.id is None else f" {event.id!r}"
-            why = f": {shown(event.error)}" if event.error is not None else ""
+            why = "" if event.outcome is None else f" as {event.outcome}"
+            why += "" if event.error is None else f": {shown(event.error)}"
             log.log(level, "%s%s %s%s", self._table, row, kind.value, why, extra=extra)
         if self._hook is not None:
             try:

@@ -24,16 +24,25 @@ NEVER = 600.0
 FACES = pytest.mark.parametrize("face", ["blocking", "asyncio"])
 
 
+RING = Alarm.ring
+
+
 class Watch:
-    """Handlers of it last until some other one of the worker has looked, found nothing, and waits."""
+    """Handlers of it last until some other one of the worker has looked, found nothing, and waits. The
+    first one sees to it that the last look was one while it ran."""
 
     def __init__(self) -> None:
-        self._waits = threading.Event()
+        self._waits = threading.Semaphore(0)
+        self._alarm: Alarm | None = None
         self.done: list[int] = []
 
     def handle(self, delivery: Any) -> None:
         """The handler."""
-        assert self._waits.wait(30)
+        if not self.done:
+            assert self._waits.acquire(timeout=30)
+            assert self._alarm is not None
+            RING(self._alarm)
+            assert self._waits.acquire(timeout=30)
         self.done.append(delivery.id)
 
     @contextlib.contextmanager
@@ -42,7 +51,8 @@ class Watch:
         plain = Alarm.wait
 
         async def wait(alarm: Alarm, seconds: float) -> bool:
-            self._waits.set()
+            self._alarm = alarm
+            self._waits.release()
             return await plain(alarm, seconds)
 
         with mock.patch.object(Alarm, "wait", wait), working(worker):
