@@ -76,8 +76,8 @@ class Delivery(Generic[Row, Id]):
             except Exception as error:
                 where = f"'s {name}" if name else ""
                 raise RowInvalid(
-                    f"{queue.table} {self.id!r}: the row{where} does not decode: {error}. Settle the "
-                    "delivery with what your team does with such rows, and mend the row or the type.",
+                    f"{queue.table} {self.id!r}: the row{where} does not decode: {error}. Mend the "
+                    "row or the type. In a worker `on_invalid` decides meanwhile; by hand, settle the delivery.",
                     table=queue.table,
                     id=self.id,
                     attempt=self._attempt,
