@@ -77,7 +77,8 @@ class Delivery(Generic[Row, Id]):
                 where = f"'s {name}" if name else ""
                 raise RowInvalid(
                     f"{queue.table} {self.id!r}: the row{where} does not decode: {error}. Mend the "
-                    "row or the type. In a worker `on_invalid` decides meanwhile; by hand, settle the delivery.",
+                    "row or the type. In a worker `on_invalid` decides meanwhile; by hand, settle the "
+                    "delivery.",
                     table=queue.table,
                     id=self.id,
                     attempt=self._attempt,
