@@ -130,8 +130,7 @@ def _mismatch(
     said = str(error.__cause__).strip() if error.__cause__ is not None else str(error)
     return SchemaMismatch(
         f"{table}{where}: the statement {name} does not fit the live table: {said}. Compare the table with "
-        f"the generated DDL (in the folder {bound.codec.dialect} of the SQL), or mend the description and "
-        "build again.",
+        f"its generated {bound.codec.dialect}/*.ddl.sql, or mend the description and build again.",
         table=table,
         statement=name,
         column=column,
