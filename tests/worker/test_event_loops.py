@@ -94,14 +94,16 @@ def test_a_loop_that_is_closed_under_its_worker(stand: Stand, endless: Endless) 
     task = loop.create_task(worker.run())
     loop.run_until_complete(endless.begun())
     loop.close()
+    stand.enqueue([{"account": "other"} if "account" in stand.module.New.__annotations__ else {}])
     try:
         log.wait_for(EventKind.STOPPED)
     finally:
         worker.stop()
         worker.stop()
-    assert log.ids(EventKind.GIVEN_BACK) == [id] and not log.of(EventKind.FAILED)
-    (row,) = stand.rows()
-    assert row.get("locked_until") is None and row["attempt"] == attempts(stand.case)
+    assert id in log.ids(EventKind.GIVEN_BACK) and not log.of(EventKind.FAILED)
+    first, second = stand.rows()  # claimed in vain, or not at all
+    assert first.get("locked_until") is None and first["attempt"] == attempts(stand.case)
+    assert second.get("locked_until") is None and second["attempt"] <= attempts(stand.case)
     del task
 
 

@@ -158,7 +158,7 @@ class ThreadRunner(Runner):
             if inspect.iscoroutine(value):
                 value.close()
             raise TypeError(f"the handler returned {value!r} to await; an AsyncWorker awaits it")
-        inner.append(self._schedule(_awaited(value)))
+        inner.append(self._schedule(value if inspect.iscoroutine(value) else _awaited(value)))
         return inner[0].wait()
 
     def close(self) -> None:
