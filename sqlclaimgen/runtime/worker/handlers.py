@@ -7,7 +7,7 @@ import contextlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from datetime import timedelta
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from sqlclaimgen.runtime.worker.lanes import Lanes, finished
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 
 AnyDelivery = Delivery[Any, Any]
+Awaiting = Coroutine[Any, Any, Any]
 
 MOMENT = 1.0
 """Seconds."""
@@ -89,6 +90,10 @@ class Running:
             raise error
         return self._future.result()
 
+    def wait(self) -> Any:
+        """What it returned, for a thread that waits for it. Raises what it raised."""
+        return self._future.result()
+
     def cancel(self) -> None:
         """Ask an asyncio handler to stop. A thread cannot be stopped: it sees `delivery.lost`."""
         if self._cancel is not None:
@@ -121,31 +126,40 @@ class Runner(ABC):
 
 class ThreadRunner(Runner):
     """Plain handlers, on threads. What belongs to the team runs there, the decoding of the row
-    included, and nothing of it on the worker's own loop. `loop` is for what they return to be awaited."""
+    included, and nothing of it on the worker's own loop. `schedule` is for what they return to be
+    awaited."""
 
     def __init__(
-        self, handler: Callable[..., Any], loop: asyncio.AbstractEventLoop | None = None
+        self, handler: Callable[..., Any], schedule: Callable[[Awaiting], Running] | None = None
     ) -> None:
         self._handler = handler
-        self._loop = loop
+        self._schedule = schedule
         self._lanes = Lanes("sqlclaimgen-handler")
 
     def start(self, delivery: AnyDelivery) -> Running:
-        return Running(self._lanes.submit(lambda: self._run(delivery)))
+        inner: list[Running] = []
+        return Running(self._lanes.submit(lambda: self._run(inner, delivery)), _cancelling(inner))
 
     def start_on(self, session: AsyncSession, delivery: AnyDelivery) -> Running:
+        inner: list[Running] = []
+
         def work() -> Any:
             with commits_refused(session.connection):
-                return self._run(delivery, session.connection)
+                return self._run(inner, delivery, session.connection)
 
-        return Running(session.submit(work))
+        return Running(session.submit(work), _cancelling(inner))
 
-    def _run(self, delivery: AnyDelivery, *connection: Any) -> Any:
+    def _run(self, inner: list[Running], delivery: AnyDelivery, *connection: Any) -> Any:
         void(delivery.row)  # a row that does not decode is a failure of its own
         value = self._handler(delivery, *connection)
-        if self._loop is None or not inspect.isawaitable(value):
+        if not inspect.isawaitable(value):
             return value
-        return asyncio.run_coroutine_threadsafe(_awaited(value), self._loop).result()
+        if self._schedule is None:
+            if inspect.iscoroutine(value):
+                value.close()
+            raise TypeError(f"the handler returned {value!r} to await; an AsyncWorker awaits it")
+        inner.append(self._schedule(value if inspect.iscoroutine(value) else _awaited(value)))
+        return inner[0].wait()
 
     def close(self) -> None:
         self._lanes.close()
@@ -158,7 +172,7 @@ class LoopRunner(Runner):
     def __init__(self, handler: Callable[..., Any], loop: asyncio.AbstractEventLoop) -> None:
         self._handler = handler
         self._loop = loop
-        self._plain = None if is_async(handler) else ThreadRunner(handler, loop)
+        self._plain = None if is_async(handler) else ThreadRunner(handler, self._scheduled)
         self.in_loop = self._plain is None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._unended: set[Future[Any]] = set()
@@ -173,7 +187,7 @@ class LoopRunner(Runner):
             return self._plain.start_on(session, delivery)
         return self._scheduled(self._run_on(session.connection, delivery))
 
-    def _scheduled(self, work: Coroutine[Any, Any, Any]) -> Running:
+    def _scheduled(self, work: Awaiting) -> Running:
         future: Future[Any] = Future()
         self._unended.add(future)
         future.add_done_callback(self._unended.discard)
@@ -200,7 +214,8 @@ class LoopRunner(Runner):
                 task.cancel()
 
         if not self._call(begin):
-            work.close()  # `deserted` ends it
+            work.close()
+            _deserted(future)
         return Running(future, lambda: self._call(cancel))
 
     def _call(self, function: Callable[[], None]) -> bool:
@@ -222,7 +237,7 @@ class LoopRunner(Runner):
         if not self._loop.is_closed():
             return False
         for future in list(self._unended):
-            future.set_exception(HandlerCancelled())
+            _deserted(future)
         return True
 
     async def gone(self, seconds: float) -> None:
@@ -233,6 +248,21 @@ class LoopRunner(Runner):
     def close(self) -> None:
         if self._plain is not None:
             self._plain.close()
+
+
+def _deserted(future: Future[Any]) -> None:
+    with contextlib.suppress(InvalidStateError):  # it has just ended
+        future.set_exception(HandlerCancelled())
+
+
+def _cancelling(inner: list[Running]) -> Callable[[], None]:
+    """Cancels what a plain handler waits for, if it does."""
+
+    def cancel() -> None:
+        for running in inner:
+            running.cancel()
+
+    return cancel
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:

@@ -141,3 +141,47 @@ def restart(stand: Stand, *, handlers: int, away: float) -> None:
     assert stand.count == 0
     assert sorted(log.deliveries) == [(n, 1) for n in range(1, 3 * handlers + 1)]
     assert not log.of(EventKind.LOST, EventKind.UNKNOWN, EventKind.FAILED)
+
+
+@pytest.mark.parametrize("face", ["blocking", "native"])
+@on_cases(JOBS.with_(dialects=["postgres"]))
+def test_what_connect_has_set_holds(stand: Stand, face: str) -> None:
+    # the statement opened a transaction, in which nothing could be prepared
+    stand.enqueue([{"payload": 1}])
+    database: Any = stand.database
+    seen: list[Any] = []
+
+    def connect() -> Any:
+        connection = database.connect()
+        connection.execute("SET search_path TO elsewhere, public")
+        return connection
+
+    async def connect_async() -> Any:
+        connection = await database.connect_async()
+        await connection.execute("SET search_path TO elsewhere, public")
+        return connection
+
+    def handle(delivery: Any, connection: Any) -> None:
+        seen.extend(connection.execute("SHOW search_path").fetchone())
+
+    async def handle_async(delivery: Any, connection: Any) -> None:
+        cursor = await connection.execute("SHOW search_path")
+        seen.extend(await cursor.fetchone())
+
+    blocking = face == "blocking"
+    worker = worker_of(
+        face,
+        stand,
+        handle,
+        transactional=True,
+        check=True,
+        connect=connect if blocking else connect_async,
+    )
+    if not blocking:
+        worker._handler = handle_async
+    running = OnThread(worker, until="empty")
+    try:
+        running.join()
+    finally:
+        running.stop()
+    assert seen == ["elsewhere, public"] and stand.count == 0

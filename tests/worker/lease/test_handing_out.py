@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import Counter
+from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from sqlclaimgen.runtime import ClaimError, EventKind, wake
+from sqlclaimgen.runtime.protocols import fifo
+from sqlclaimgen.runtime.worker.lease_claiming import Claimer
 from tests.conformance.harness import Stand, on_cases
+from tests.worker.held.cases import FIFO_LEASE
 from tests.worker.support.cases import GROUPED, JOBS
 from tests.worker.support.running import Log, OnThread, worker_of, working
 
@@ -159,3 +165,21 @@ def test_until_empty_is_not_ended_by_rows_that_were_given_up(stand: Stand) -> No
     worker_of("blocking", stand, lambda d: None, on_event=log, concurrency=2).run("empty")
     assert sorted(id for id, _ in log.deliveries) == [10, 11, 12]
     assert len(stand.rows(dead=True)) == 9 and stand.count == 0
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["goes on", "twin"])
+@on_cases(FIFO_LEASE.with_(dialects=["sqlite", "postgres"]))
+def test_until_empty_is_not_ended_by_groups_that_wait(stand: Stand, goes_on: bool) -> None:
+    # a claim looks at so many groups and no more; those that are due stand behind them
+    stand.enqueue([{"queue": f"a{n:02}"} for n in range(20)], delay=timedelta(hours=1))
+    due = stand.enqueue([{"queue": "z1"}, {"queue": "z2"}])
+    log, plain = Log(), Claimer._round
+
+    async def ends_when_one_finds_nothing(*arguments: Any) -> tuple[int, bool]:
+        found, _ = await plain(*arguments)
+        return found, False
+
+    twin = mock.patch.object(Claimer, "_round", ends_when_one_finds_nothing)
+    with mock.patch.object(fifo, "BUDGET", 8), contextlib.nullcontext() if goes_on else twin:
+        worker_of("blocking", stand, lambda d: None, on_event=log, concurrency=1).run("empty")
+    assert sorted(log.ids(EventKind.SETTLED)) == (due if goes_on else [])

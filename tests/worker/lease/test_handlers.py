@@ -95,6 +95,7 @@ def test_what_no_handler_should_do_is_a_failure_of_its_row_alone(stand: Stand) -
         "cancel": lambda: (_ for _ in ()).throw(asyncio.CancelledError()),
         "recursion": lambda: bad["recursion"](),
         "unprintable": lambda: (_ for _ in ()).throw(Unprintable()),
+        "unshowable": lambda: (_ for _ in ()).throw(Unshowable()),
     }
     stand.enqueue([{"payload": name} for name in bad])
 
@@ -117,6 +118,13 @@ class Unprintable(Exception):
 
     def __str__(self) -> str:
         raise RuntimeError("no words for it")
+
+
+class Unshowable(Exception):
+    """The log cannot show it."""
+
+    def __repr__(self) -> str:
+        raise AttributeError("response")
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
@@ -277,7 +285,7 @@ def test_a_table_without_switches(stand: Stand) -> None:
     assert stand.count == 0 and len(log.deliveries) == 34
 
 
-@pytest.mark.parametrize("face", ["asyncio", "native"])
+@pytest.mark.parametrize("face", ["asyncio", "native", "behind a plain function"])
 @on_cases(JOBS.with_(dialects=["postgres"]))
 def test_a_lost_lease_cancels_the_task(stand: Stand, face: str) -> None:
     stand.enqueue([{"payload": 1}])
@@ -297,7 +305,8 @@ def test_a_lost_lease_cancels_the_task(stand: Stand, face: str) -> None:
             raise
 
     connect = stand.database.connect_async if face == "native" else stand.connect  # type: ignore[attr-defined]
-    worker = AsyncWorker(module.QUEUE, handle, connect=connect, on_event=log, **QUICK)
+    handler = handle if face in ("asyncio", "native") else lambda delivery: handle(delivery)
+    worker = AsyncWorker(module.QUEUE, handler, connect=connect, on_event=log, **QUICK)
     with working(worker):
         assert began.wait(10)
         stand.database.execute(

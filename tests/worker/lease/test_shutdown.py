@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import socket
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from sqlclaimgen.runtime import AsyncWorker, EventKind, Unfinished, Worker
 from tests.conformance.harness import Stand, on_cases
+from tests.support.generated import generate
+from tests.worker.held.cases import ADVISORY, ROW_LOCK, SERVERS
 from tests.worker.support.cases import JOBS, SHORT
 from tests.worker.support.process import order_for, processes
 from tests.worker.support.running import QUICK, Log, OnThread, worker_of
@@ -89,6 +93,53 @@ def test_what_waits_for_its_turn_is_given_back_at_once(stand: Stand) -> None:
     assert [(row["attempt"], row["locked_until"]) for row in stand.rows()] == [(1, None)] * 3
 
 
+@on_cases(JOBS.with_(dialects=SERVERS))
+def test_rows_are_given_back_over_a_new_connection(stand: Stand) -> None:
+    # a proxy had closed the one that was idle: the rows stayed leased
+    stand.enqueue([{}])
+    log, go = Log(), threading.Event()
+
+    def handle(delivery: Any) -> None:
+        if delivery.row.customer:
+            go.wait(60)
+
+    running = OnThread(worker_of("blocking", stand, handle, on_event=log))
+    log.wait_for(EventKind.SETTLED)  # that connection is open
+    _, *others = stand.enqueue([{"customer": "acme"} for _ in range(4)])
+    while sum(event.count or 0 for event in log.of(EventKind.CLAIMED)) < 5:
+        log.wait_for(EventKind.CLAIMED, len(log.of(EventKind.CLAIMED)) + 1)
+    for session in stand.database.sessions():
+        with contextlib.suppress(LookupError):
+            stand.database.kill_session(session)
+    running.stop()
+    try:
+        log.wait_for(EventKind.GIVEN_BACK, 3)
+    finally:
+        go.set()
+    running.join()
+    assert sorted(log.ids(EventKind.GIVEN_BACK)) == others
+    assert [(row["attempt"], row["locked_until"]) for row in stand.rows()] == [(1, None)] * 3
+
+
+def test_a_stop_during_the_start_up_checks(tmp_path: Path) -> None:
+    # of a server that takes the connection and says nothing
+    jobs = generate(JOBS.text("postgres"), tmp_path).module("jobs")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        port = mute.getsockname()[1]
+        worker: Worker[Any, Any] = Worker(
+            jobs.QUEUE,
+            lambda delivery: None,
+            connect=lambda: psycopg.connect(f"host=127.0.0.1 port={port} user=x dbname=x"),
+            statement_timeout=3600,
+            drain_timeout=0.1,
+            signals=False,
+        )
+        running = OnThread(worker)
+        with mute.accept()[0]:
+            running.stop()
+            running.join()
+
+
 @on_cases(SQLITE)
 def test_a_worker_stopped_before_it_ran(stand: Stand) -> None:
     stand.enqueue([{"payload": 1}])
@@ -147,6 +198,23 @@ def test_the_time_limit_of_a_signalled_drain(stand: Stand, tmp_path: Path) -> No
     assert process.returncode == 3, out
     row = stand.row(id)
     assert row is not None and row["locked_until"] is None, "due again at once"
+
+
+@on_cases(SQLITE, ROW_LOCK.with_(dialects=["postgres"]), ADVISORY.with_(dialects=["mysql"]))
+def test_a_process_ends_with_the_exit_code_of_its_handler(stand: Stand, tmp_path: Path) -> None:
+    # it was 0; the rows beside it are worked to their end, and its own comes back
+    (id, *_) = stand.enqueue(
+        [{"payload": "quit", "account": "q"}, {"payload": "go"}]
+        if "account" in stand.module.New.__annotations__
+        else [{"payload": "quit"}, {"payload": "go"}]
+    )
+    with processes(tmp_path) as start:
+        process = start(order_for(stand, "quitting", concurrency=2))
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 7, out
+    assert out.count("began") == 2 and out.count("ended") == 1
+    (row,) = stand.rows()
+    assert row["id"] == id and row["attempt"] == 2 and row.get("locked_until") is None
 
 
 @on_cases(SQLITE)

@@ -251,6 +251,24 @@ def test_a_wait_for_sqlites_one_writer_breaks_no_connection(stand: Stand) -> Non
     assert len(opened) <= 4
 
 
+@on_cases(SHORT.with_(dialects=["sqlite"]))
+def test_a_handler_that_waits_for_the_one_writer_has_not_started(stand: Stand) -> None:
+    # their leases run out meanwhile, and their rows are claimed again
+    module = leasing(stand.generated.module("jobs"), 1)
+    ids = stand.enqueue([{"payload": n} for n in range(3)])
+    log, began = Log(), []
+
+    def handle(delivery: Any, connection: Any) -> None:
+        began.append(delivery.id)
+        while len(began) == 1 and not delivery.overdue:
+            time.sleep(0.01)
+
+    worker = worker_of("blocking", stand, handle, module=module, on_event=log, transactional=True)
+    OnThread(worker, until="empty").join(60)
+    assert began == log.ids(EventKind.STARTED)
+    assert sorted(log.ids(EventKind.SETTLED)) == sorted(began) == ids
+
+
 ABOVE = [
     SHORT.with_(
         name=level.replace(" ", "-"),

@@ -143,11 +143,21 @@ def suicidal(delivery: Any) -> None:
         os.kill(os.getpid(), 9)
 
 
+def quitting(delivery: Any) -> None:
+    """End the process with 7 for the payload `quit`; anything else takes a second."""
+    print(f"began {delivery.id}", flush=True)
+    time.sleep(0.3 if delivery.row.payload == "quit" else 1)
+    if delivery.row.payload == "quit":
+        sys.exit(7)
+    print(f"ended {delivery.id}", flush=True)
+
+
 HANDLERS: Mapping[str, Callable[..., Any]] = {
     "record": record,
     "slow": slow,
     "deaf": deaf,
     "suicidal": suicidal,
+    "quitting": quitting,
 }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -20,7 +22,10 @@ from sqlclaimgen.runtime import (
     RetryAfter,
     RowInvalid,
     UnsupportedServer,
+    by_hand,
+    transaction,
 )
+from sqlclaimgen.runtime.protocols import fifo
 from sqlclaimgen.runtime.testing import MOST, Clock, memory, work
 from tests.support.generated import Generated, generate
 
@@ -51,6 +56,17 @@ id = { role = "id", type = "bigint", generated = true }
 due = { role = "retry_after" }
 attempt = { role = "attempt" }
 account = { type = "int" }
+payload = { role = "payload", type = "json", null = true }
+
+[table.ordered]
+dialects = ["sqlite"]
+lease = "30s"
+claims = ["group", "table"]
+[table.ordered.columns]
+id = { role = "id", type = "bigint", generated = true }
+queue = { role = "group", type = "text", fifo = true }
+due = { role = "retry_after" }
+locked_until = { role = "locked_until" }
 
 [table.elsewhere]
 schema = "app"
@@ -116,6 +132,28 @@ def test_groups_in_turn(jobs: Any, conn: sqlite3.Connection) -> None:
     done = work(jobs.QUEUE, lambda delivery: None, conn, groups=["a", "b"])
     assert sorted(one.delivery.row.payload for one in done) == [1, 2, 3]
     assert _rows(conn) == 1
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["goes on", "twin"])
+def test_groups_behind_more_waiting_ones_than_a_claim_looks_at(
+    made: Generated, goes_on: bool
+) -> None:
+    ordered = made.module("ordered")
+    conn = memory(_ddl(made, "ordered"))
+    new = ordered.New
+    ordered.enqueue_many(conn, [new(queue=f"a{n:02}") for n in range(20)], delay=timedelta(hours=1))
+    ids = ordered.enqueue_many(conn, [new(queue="z1"), new(queue="z2")])
+    plain = by_hand.claim
+
+    def claim_without_more(*arguments: Any) -> Any:
+        claim = plain(*arguments)
+        claim.more = False
+        return claim
+
+    twin = mock.patch.object(by_hand, "claim", claim_without_more)
+    with mock.patch.object(fifo, "BUDGET", 8), contextlib.nullcontext() if goes_on else twin:
+        done = work(ordered.QUEUE, lambda delivery: None, conn)
+    assert [one.delivery.id for one in done] == (ids if goes_on else [])
 
 
 def test_every_outcome(jobs: Any, conn: sqlite3.Connection) -> None:
@@ -240,6 +278,31 @@ def test_a_transactional_handler(jobs: Any, conn: sqlite3.Connection) -> None:
     assert _rows(conn) == 2
 
 
+def test_a_plain_handler_that_settles_by_itself(jobs: Any, conn: sqlite3.Connection) -> None:
+    _enqueue(jobs, conn, 1, 2)
+
+    def handle(delivery: Any) -> None:
+        with transaction(conn):
+            delivery.ack(conn)
+
+    assert len(work(jobs.QUEUE, handle, conn)) == 2
+    assert _rows(conn) == 0
+
+
+def test_a_transactional_handler_returns_its_outcome(jobs: Any, conn: sqlite3.Connection) -> None:
+    conn.execute("CREATE TABLE effects (payload)")
+    _enqueue(jobs, conn, 1)
+
+    def handle(delivery: Any, connection: Any) -> None:
+        connection.execute("INSERT INTO effects VALUES (1)")
+        delivery.ack(connection)
+
+    [one] = work(jobs.QUEUE, handle, conn, transactional=True)
+    assert "Return the outcome instead" in str(one.error)
+    assert one.outcome == RetryAfter(timedelta(seconds=10), mock.ANY)
+    assert _rows(conn) == 1 and conn.execute("SELECT * FROM effects").fetchall() == []
+
+
 def test_a_lease_that_runs_out_under_its_handler(jobs: Any, conn: sqlite3.Connection) -> None:
     clock = Clock()
     with clock.of(jobs):
@@ -265,6 +328,19 @@ def test_the_advisory_form(made: Generated, conn: sqlite3.Connection) -> None:
         clock.advance(minutes=1)
         [one] = work(keyed.QUEUE, lambda delivery: None, conn)
     assert one.outcome == Ack()
+
+
+def test_an_advisory_row_that_does_not_decode_is_not_kept(
+    made: Generated, conn: sqlite3.Connection
+) -> None:
+    # a worker would hold its key for a while; here nothing holds it once the claim is left
+    keyed = made.module("keyed")
+    keyed.enqueue(conn, keyed.New(account=7))
+    conn.execute("PRAGMA ignore_check_constraints = ON")
+    conn.execute("UPDATE keyed SET payload = 'no json'")
+    [one] = work(keyed.QUEUE, lambda delivery: None, conn, on_invalid="keep", retry=lambda *_: 60)
+    assert isinstance(one.error, RowInvalid) and isinstance(one.outcome, RetryAfter)
+    assert _rows(conn, "keyed") == 1
 
 
 def test_a_table_in_a_schema(made: Generated) -> None:
