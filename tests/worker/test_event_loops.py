@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from sqlclaimgen.runtime import AsyncWorker, EventKind, Worker
-from sqlclaimgen.runtime.worker import held_delivery, lease_engine
+from sqlclaimgen.runtime.worker import held_delivery, lease_delivery
 from tests.conformance.harness import Case, Stand, on_cases
 from tests.worker.held.cases import ADVISORY, ROW_LOCK, is_advisory
 from tests.worker.support.cases import JOBS
@@ -70,7 +70,7 @@ def test_a_handler_that_ends_with_its_loop_has_not_failed(
         return False
 
     with contextlib.ExitStack() as twin:
-        for engine in (lease_engine, held_delivery) if not mended else ():
+        for engine in (lease_delivery, held_delivery) if not mended else ():
             twin.enter_context(mock.patch.object(engine, "stopped", never))
         asyncio.run(main())
     if not mended:

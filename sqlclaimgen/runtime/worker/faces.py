@@ -23,7 +23,8 @@ from sqlclaimgen.runtime.worker.arguments import (
 )
 from sqlclaimgen.runtime.worker.core import Core
 from sqlclaimgen.runtime.worker.events import log
-from sqlclaimgen.runtime.worker.handlers import LoopRunner, Runner, ThreadRunner, is_async
+from sqlclaimgen.runtime.worker.handlers import Runner, ThreadRunner, is_async
+from sqlclaimgen.runtime.worker.loop_handlers import LoopRunner
 from sqlclaimgen.runtime.worker.settings import Options
 
 D = TypeVar("D")

@@ -14,16 +14,17 @@ from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.guarding import require_open
-from sqlclaimgen.runtime.worker.handlers import HandlerCancelled, Runner, checked, stopped
+from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.held_gate import Gate
 from sqlclaimgen.runtime.worker.held_rows import HeldRows
 from sqlclaimgen.runtime.worker.held_slots import Slots, first
 from sqlclaimgen.runtime.worker.held_work import Work
+from sqlclaimgen.runtime.worker.running import HandlerCancelled, stopped
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
 
 
-class Deliverer:
+class HeldDeliverer:
     """Runs the handler on a row that is held, and settles it over the connection that holds it."""
 
     def __init__(

@@ -14,7 +14,7 @@ from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.handlers import Runner
-from sqlclaimgen.runtime.worker.held_delivery import Deliverer
+from sqlclaimgen.runtime.worker.held_delivery import HeldDeliverer
 from sqlclaimgen.runtime.worker.held_gate import Gate
 from sqlclaimgen.runtime.worker.held_rows import HeldRows
 from sqlclaimgen.runtime.worker.held_slots import Slots
@@ -54,7 +54,7 @@ class HeldEngine:
         """A slot was opened."""
         self._gate = Gate(alarm, stop, settings.poll_interval, number, report)
         self._rows = HeldRows(form, report)
-        self._deliverer = Deliverer(
+        self._deliverer = HeldDeliverer(
             queue,
             form,
             settings,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlclaimgen.runtime.deliveries import Delivery
-from sqlclaimgen.runtime.worker.handlers import Running
 from sqlclaimgen.runtime.worker.lines import Line
+from sqlclaimgen.runtime.worker.running import Running
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.work import Turns
 

@@ -9,26 +9,19 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from sqlclaimgen.runtime.errors import (
-    LeaseLost,
-    SettlementUnknown,
-)
-from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import lease
-from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.queue import Queue
-from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.extending import Extender
-from sqlclaimgen.runtime.worker.handlers import HandlerCancelled, Runner, checked, stopped
+from sqlclaimgen.runtime.worker.handlers import Runner
 from sqlclaimgen.runtime.worker.lease_claiming import Claimer
+from sqlclaimgen.runtime.worker.lease_delivery import LeaseDeliverer
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.settling import Settler
-from sqlclaimgen.runtime.worker.transactional import TransactionalHandlers
 from sqlclaimgen.runtime.worker.waking import Alarm
-from sqlclaimgen.runtime.worker.work import Hands, InWork, Lease, Turns
+from sqlclaimgen.runtime.worker.work import Hands, InWork
 
 GRACE = 5.0
 """Seconds that giving rows back, and settlements under way, may take after the drain's time limit."""
@@ -47,17 +40,11 @@ class LeaseEngine:
         alarm: Alarm,
         stop: asyncio.Event,
     ) -> None:
-        self._queue = queue
         self._settings = settings
-        self._runner = runner
         self._report = report
-        self._alarm = alarm
         self._stop = stop
-        self.ended_by: BaseException | None = None
-        """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""
         self._hands = Hands()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._turns = Turns()
         seconds = queue.lease.total_seconds() if queue.lease is not None else 30.0
         # a settlement or an extension that hangs for longer would cost the lease
         quick = functools.partial(
@@ -79,10 +66,23 @@ class LeaseEngine:
             self._hands.now,
             stop if settings.check else None,
         )
-        self._transactional: TransactionalHandlers | None = None
-        if settings.transactional:
-            make = functools.partial(Line, queue, connect, settings, report, most=seconds / 10)
-            self._transactional = TransactionalHandlers(queue, runner, make, self._starts)
+        self._deliverer = LeaseDeliverer(
+            queue,
+            settings,
+            runner,
+            report,
+            alarm,
+            stop,
+            hands=self._hands,
+            settler=self._settler,
+            give_back=self._give_back,
+            make=functools.partial(Line, queue, connect, settings, report, most=seconds / 10),
+        )
+
+    @property
+    def ended_by(self) -> BaseException | None:
+        """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""
+        return self._deliverer.ended_by
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -117,121 +117,19 @@ class LeaseEngine:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            closing: list[Coroutine[Any, Any, None]] = [line.drop() for line in self.lines]
-            if self._transactional is not None:
-                closing.append(self._transactional.close())
-            await asyncio.gather(*closing)
-
-    # -- one delivery --------------------------------------------------------------------------
+            await asyncio.gather(self._deliverer.close(), *(line.drop() for line in self.lines))
 
     def _begin(self, delivery: Any, scope: Scope, extend_at: float) -> None:
         for other in self._hands.now():
             if other.delivery.id == delivery.id and not other.delivery.settled:
                 # its lease had run out, and this is the claim that took it
                 other.delivery.lost = True
-        delivery.worked = self._transactional is not None
+        delivery.worked = self._settings.transactional
         item = InWork(delivery, scope.group, extend_at)
         self._hands.take(item)
-        item.task = task = asyncio.ensure_future(self._deliver(item))
+        item.task = task = asyncio.ensure_future(self._deliverer.deliver(item))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    async def _deliver(self, item: InWork) -> None:
-        key = self._partition(item.delivery)
-        try:
-            if key is not None:
-                await self._turns.take(key)
-            try:
-                await self._handle(item)
-            finally:
-                if key is not None:
-                    self._turns.leave(key)
-        finally:
-            self._hands.let_go(item)
-            if item.delivery.lost and not (item.lost_told or item.abandoned):
-                self._report(EventKind.LOST, **item.fields)
-
-    def _partition(self, delivery: Lease) -> Any:
-        field = self._queue.partition
-        if field is None:
-            return None
-        value = delivery.raw[self._queue.index(field)]
-        return None if value is None else (type(value), value)
-
-    async def _handle(self, item: InWork) -> None:
-        delivery = item.delivery
-        if not item.is_live():
-            return
-        if not (self._stop.is_set() or delivery.overdue):
-            try:
-                outcome = await self._outcome(item)
-            finally:
-                item.ended = True
-            if outcome is not None and not item.abandoned:
-                self._settled(item, outcome, await self._settler.settle(item, outcome))
-        if item.is_live() and not delivery.started:
-            # its lease ended before it could start, or the worker stops: given back, not run
-            await self._give_back([item])
-
-    async def _outcome(self, item: InWork) -> AnyOutcome | None:
-        """What is to be written; None when nothing is."""
-        delivery = item.delivery
-        failed = False
-        try:
-            outcome: AnyOutcome | None
-            if self._transactional is not None:
-                outcome = await self._transactional.run(item)
-                if outcome is not None and delivery.settled:
-                    self._settled(item, outcome, None)
-            else:
-                self._starts(item)
-                item.running = self._runner.start(delivery)
-                outcome = checked(self._queue.outcomes, await item.running.result())
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:
-            if delivery.lost or item.abandoned:
-                return None
-            if isinstance(error, HandlerCancelled) and await stopped(self._stop):
-                # with the loop that it ran in: a shutdown is no failure of the handler
-                await self._give_back([item])
-                return None
-            if not isinstance(error, Exception):
-                self.ended_by = error  # SystemExit and its like: put the row back, and end
-                self._stop.set()
-            self._hands.failures += 1
-            failed = True
-            self._report(EventKind.FAILED, error=error, **item.fields)
-            outcome = failures.outcome_of(self._queue, self._settings, delivery, error)
-        else:
-            self._hands.failures = 0
-        if delivery.lost or item.abandoned or (delivery.settled and not delivery.joined):
-            return None
-        # a settlement of the handler's own that joined a transaction counts where that was committed:
-        # then this one finds nothing
-        item.own = delivery.settled and not failed
-        return outcome and failures.effective(delivery, outcome)
-
-    def _starts(self, item: InWork) -> None:
-        item.delivery.started, item.started_at = True, time.monotonic()
-        self._report(EventKind.STARTED, seconds=item.started_at - item.claimed_at, **item.fields)
-
-    def _settled(self, item: InWork, outcome: AnyOutcome, error: Exception | None) -> None:
-        fields = {**item.fields, "outcome": type(outcome).__name__}
-        if item.own and isinstance(error, LeaseLost):
-            item.lost_told, error = True, None
-        if error is None:
-            self._report(EventKind.SETTLED, seconds=item.seconds, **fields)
-            if self._queue.fifo is not None and not (self._hands.failures or due_at_once(outcome)):
-                self._alarm.ring()  # the group's next row is its head now
-        elif isinstance(error, SettlementUnknown):
-            self._report(EventKind.UNKNOWN, error=error, **fields)
-            item.lost_told = True
-        elif isinstance(error, LeaseLost):
-            self._report(EventKind.LOST, error=error, **fields)
-            item.lost_told = True
-        else:
-            self._report(EventKind.UNSETTLED, error=error, **fields)
 
     # -- the end -------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlclaimgen.runtime.deliveries import LeaseDelivery
-from sqlclaimgen.runtime.worker.handlers import Running
+from sqlclaimgen.runtime.worker.running import Running
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 
 Lease = LeaseDelivery[Any, Any]
