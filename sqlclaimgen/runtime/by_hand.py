@@ -64,11 +64,11 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
     holder = held_by_transaction.hold(session, taken)
     held_by_key.hold(conn, taken)
 
-    def leave(failed: bool) -> None:
+    def leave(failed: bool) -> bool:
         if session.broken and form.survives_sessions:
             # nothing can run on this connection; what it held comes back when its lease ends
             _log.warning("%s: left a claim on a broken transaction", queue.table)
-            return
+            return False
         # what was settled in a transaction that broke is rolled back, and that is told
         pending = any(delivery.joined for delivery in deliveries)
         inside = session.in_transaction or (session.broken and pending)
@@ -77,6 +77,7 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
         finally:
             if holder is not None:
                 holder.close()
+        return True
 
     ready = None if holder is None else holder.ready
     return Claim(queue.table, deliveries, leave, ready, taken.resume, more=taken.more)
@@ -141,6 +142,9 @@ def release(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterab
     run(session, bound, lease.leave(bound, given, failed=False, joined=inside))
     for delivery in given:
         delivery.given_back = not inside
+        if inside:
+            delivery.joined = True
+            joined.settled(session, delivery)
 
 
 def _proven(session: Session) -> None:

@@ -24,7 +24,7 @@ class Claim(Generic[D]):
         self,
         table: str,
         deliveries: Sequence[D],
-        leave: Callable[[bool], None],
+        leave: Callable[[bool], bool],
         ready: Callable[[Any], None] | None = None,
         resume: Turn | None = None,
         *,
@@ -73,8 +73,7 @@ class Claim(Generic[D]):
         self._left = True
         held = [cast("Delivery[Any, Any]", delivery) for delivery in self._deliveries]
         open_ = [delivery for delivery in held if not delivery.settled]
-        try:
-            self._leave(error is not None)
-        finally:
+        # where nothing could be given back a lease goes on, and can be settled over another connection
+        if self._leave(error is not None):
             for delivery in held:
                 delivery.given_back |= delivery in open_ or not delivery.settled

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from sqlclaimgen.runtime.deliveries import AdvisoryDelivery, Delivery
 from sqlclaimgen.runtime.errors import (
     ClaimLost,
+    CommitRefused,
     FaultKind,
     StatementFailed,
     TransactionOpen,
@@ -34,7 +35,7 @@ from sqlclaimgen.runtime.protocols.taking import claim as claim
 from sqlclaimgen.runtime.protocols.taking import claim_one as claim_one
 from sqlclaimgen.runtime.protocols.transaction import in_transaction, joining
 from sqlclaimgen.runtime.queue import Bound
-from sqlclaimgen.runtime.steps import Close, Commit, Protocol, Rollback
+from sqlclaimgen.runtime.steps import CheckConstraints, Close, Commit, Protocol, Rollback
 
 Held: TypeAlias = AdvisoryDelivery[Any, Any]
 
@@ -115,11 +116,6 @@ def undone(delivery: Held) -> Protocol[None]:
     yield Rollback()
 
 
-def confirmed(delivery: Held) -> Protocol[None]:
-    """Raise what would keep a transactional handler's writes from being committed with its ack."""
-    yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
-
-
 def holds(delivery: Held) -> bool:
     """Whether the key is held, as far as is known."""
     return delivery.lock is not None
@@ -138,12 +134,15 @@ def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
         yield from _persistently(delivery, outcome)
         return
     try:
+        yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
         yield from settle(delivery, outcome, joined=True)
+        yield CheckConstraints()
     except GeneratorExit:
         raise
     except BaseException as error:
+        delivery.settled = False
         yield from undone(delivery)
-        if not isinstance(error, StatementFailed | ClaimLost):
+        if not isinstance(error, StatementFailed | ClaimLost | CommitRefused):
             yield from unlock(delivery)
         raise
     try:

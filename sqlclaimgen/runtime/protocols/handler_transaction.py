@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlclaimgen.runtime.errors import CommitRefused, FaultKind, StatementFailed
 from sqlclaimgen.runtime.steps import (
     Begin,
-    CheckConstraints,
     Protocol,
     ReleaseSavepoint,
     Rollback,
@@ -17,10 +16,12 @@ SAVEPOINT = "sqlclaimgen_handler"
 back on MySQL and MariaDB, and an ack would commit alone."""
 
 
-def begun(isolation: str | None) -> Protocol[None]:
-    """Open it."""
+def begun(isolation: str | None, first: Protocol[None] | None = None) -> Protocol[None]:
+    """Open it, and run `first` in it before anything that may be undone."""
     yield Begin(isolation)
     try:
+        if first is not None:
+            yield from first
         yield Savepoint(SAVEPOINT)
     except GeneratorExit:
         raise
@@ -30,15 +31,13 @@ def begun(isolation: str | None) -> Protocol[None]:
 
 
 def proven(table: str, id: object) -> Protocol[None]:
-    """Raise CommitRefused when the open transaction is another one, or none, and what the database
-    would refuse of the handler's writes at the COMMIT."""
+    """Raise CommitRefused when the open transaction is another one, or none."""
     try:
         yield ReleaseSavepoint(SAVEPOINT)
     except StatementFailed as error:
         if error.kind in (FaultKind.LOST, FaultKind.ABORTED):
             raise
         raise over(table, id) from error
-    yield CheckConstraints()
 
 
 def over(table: str, id: object) -> CommitRefused:

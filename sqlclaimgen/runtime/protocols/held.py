@@ -46,11 +46,6 @@ class HeldForm(Protocol):
         """Whether a transactional handler's writes commit with this outcome."""
         ...
 
-    def confirmed(self, delivery: Any) -> steps.Protocol[None]:
-        """Raise what would keep a transactional handler's writes from being committed with its ack,
-        while the row is held still."""
-        ...
-
     def holds(self, delivery: Any) -> bool:
         """Whether the row is held still, as far as is known."""
         ...

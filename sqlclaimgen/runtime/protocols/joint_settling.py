@@ -17,7 +17,7 @@ from sqlclaimgen.runtime.errors import (
 from sqlclaimgen.runtime.outcomes import AnyOutcome, Retry, RetryAfter
 from sqlclaimgen.runtime.protocols import exhausted, nesting, outcomes
 from sqlclaimgen.runtime.queue import Bound
-from sqlclaimgen.runtime.steps import Commit, Protocol, Rollback
+from sqlclaimgen.runtime.steps import CheckConstraints, Commit, Protocol, Rollback
 
 Held: TypeAlias = RowLockDelivery[Any, Any]
 
@@ -97,23 +97,35 @@ def _still_open(delivery: Held) -> Protocol[bool]:
 def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
     """Settle and commit. What is refused because of its text is written without it. When either fails
     everything is rolled back and the row is due again; a transactional handler's transaction is left
-    open where the row is held still but is not there unfinished. Raises SettlementUnknown when the
+    open where what it wrote is in the way, so that it can be undone. Raises SettlementUnknown when the
     COMMIT got no answer."""
-    yield from delivery.batch.guards.released_after(_finish(delivery, outcome))
+    guards = delivery.batch.guards
+    try:
+        yield from _finish(delivery, outcome)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        if delivery.batch.over:
+            yield from guards.release()
+        raise
+    yield from guards.release()
 
 
 def _finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
+    batch = delivery.batch
     try:
         yield from _settled(delivery, outcome)
     except GeneratorExit:
         raise
     except BaseException as error:
-        batch = delivery.batch
         if isinstance(error, ClaimLost) and batch.savepoint is not None and not batch.over:
             raise  # the handler changed the row itself; it is held still, and that can be undone
         yield Rollback()
         batch.undo()
         raise
+    if batch.savepoint is not None:
+        # refused at the COMMIT it would cost the lock, and count no attempt, again and again
+        yield CheckConstraints()
     yield from _commit(delivery)
 
 

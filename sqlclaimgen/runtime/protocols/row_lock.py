@@ -22,7 +22,6 @@ from sqlclaimgen.runtime.protocols.windows import Window
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import (
     Begin,
-    CheckConstraints,
     Commit,
     Protocol,
     Rollback,
@@ -158,13 +157,6 @@ def undone(delivery: Held) -> Protocol[None]:
             delivery, "its transaction ended while the handler ran"
         ) from error
     delivery.settled, batch.failure = False, None
-
-
-def confirmed(delivery: Held) -> Protocol[None]:
-    """Have a transactional handler's writes refused now: a refused COMMIT would give the row back with
-    no attempt counted. That the transaction is the claim's is proven by the settlement."""
-    if not delivery.batch.over:
-        yield CheckConstraints()
 
 
 def holds(delivery: Held) -> bool:

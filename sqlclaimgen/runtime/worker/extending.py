@@ -42,7 +42,11 @@ class Extender:
             await asyncio.sleep(self._tick)
             self._tell()
             now = time.monotonic()
-            due = [item for item in self._items() if item.is_live() and item.extend_at <= now]
+            due = [
+                item
+                for item in self._items()
+                if item.is_live() and not item.holds and item.extend_at <= now
+            ]
             if due:
                 await self._extend(due)
 
@@ -88,6 +92,6 @@ class Extender:
                 item.lost_told = True
                 item.let_go()
                 self._report(EventKind.LOST, **item.fields)
-            elif item.is_live() and delivery.overdue and not item.overdue_told:
+            elif item.is_live() and delivery.overdue and not (item.holds or item.overdue_told):
                 item.overdue_told = True
                 self._report(EventKind.OVERDUE, **item.fields)

@@ -14,10 +14,12 @@ from sqlclaimgen.runtime.worker.sessions import AsyncSession
 _NAMES = ("commit", "rollback", "begin", "close")
 
 
-def require_open(session: AsyncSession, table: str, id: object) -> None:
-    """Raise when a transactional handler's transaction cannot be committed with its ack: a COMMIT of
-    an aborted one would be a silent ROLLBACK. Asks nobody."""
+def require_open(session: AsyncSession, table: str, id: object, *, commits: bool) -> None:
+    """Raise when a transactional handler's transaction is over, and where the outcome `commits` it also
+    when it cannot be committed: a COMMIT of an aborted one would be a silent ROLLBACK. Asks nobody."""
     if session.aborted:
+        if not commits:
+            return
         raise StatementFailed(
             f"{table} {id!r}: a statement of the handler failed and aborted its transaction, and the "
             "handler went on. Let the error out, or run the statement in a savepoint.",

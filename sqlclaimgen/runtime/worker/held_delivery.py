@@ -137,7 +137,8 @@ class HeldDeliverer:
                 ended.cancel()
             outcome = checked(self._queue.outcomes, await work.running.result())
             if transactional and not delivery.lost:
-                await self._confirm(work, outcome)
+                commits = self._form.commits_with(outcome)
+                require_open(work.session, self._queue.table, delivery.id, commits=commits)
         except asyncio.CancelledError:
             raise
         except BaseException as error:
@@ -158,13 +159,6 @@ class HeldDeliverer:
         if transactional and not self._form.commits_with(outcome) and not await self._undone(work):
             return None
         return outcome
-
-    async def _confirm(self, work: Work, outcome: AnyOutcome) -> None:
-        """Raise when what a transactional handler wrote cannot be committed with its outcome. Found at
-        the COMMIT it would cost the row lock, and count no attempt, again and again."""
-        require_open(work.session, self._queue.table, work.delivery.id)
-        if self._form.commits_with(outcome):
-            await work.session.drive(self._form.confirmed(work.delivery))
 
     async def _failure(self, work: Work, error: BaseException) -> AnyOutcome | None:
         """The outcome of a failure, after what the handler wrote was undone."""

@@ -84,7 +84,7 @@ class Claimer:
         until = time.monotonic() + 2 * self._half
         while not self._stop.is_set():
             held = [item for item in self._hands.now() if item.waited_for and item.is_live()]
-            late = [item for item in held if item.delivery.overdue]
+            late = [item for item in held if item.delivery.overdue and not item.holds]
             if not late:
                 return
             if time.monotonic() > until:

@@ -53,7 +53,9 @@ class LeaseDeliverer:
         self._turns = Turns()
         self._transactional: TransactionalHandlers | None = None
         if settings.transactional:
-            self._transactional = TransactionalHandlers(queue, runner, make, self._starts)
+            self._transactional = TransactionalHandlers(
+                queue, runner, make, self._starts, self._failed
+            )
         self.ended_by: BaseException | None = None
         """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""
 
@@ -103,7 +105,6 @@ class LeaseDeliverer:
     async def _outcome(self, item: InWork) -> AnyOutcome | None:
         """What is to be written; None when nothing is."""
         delivery = item.delivery
-        failed = False
         try:
             outcome: AnyOutcome | None
             if self._transactional is not None:
@@ -117,27 +118,31 @@ class LeaseDeliverer:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            if delivery.lost or item.abandoned:
-                return None
-            if isinstance(error, HandlerCancelled) and await stopped(self._stop):
-                # with the loop that it ran in: a shutdown is no failure of the handler
-                await self._give_back([item])
-                return None
-            if not isinstance(error, Exception):
-                self.ended_by = error  # SystemExit and its like: put the row back, and end
-                self._stop.set()
-            self._hands.failures += 1
-            failed = True
-            self._report(EventKind.FAILED, error=error, **item.fields)
-            outcome = failures.outcome_of(self._queue, self._settings, delivery, error)
-        else:
+            outcome = await self._failed(item, error)
+        if not item.failed:
             self._hands.failures = 0
         if delivery.lost or item.abandoned or (delivery.settled and not delivery.joined):
             return None
         # a settlement of the handler's own that joined a transaction counts where that was committed:
         # then this one finds nothing
-        item.own = delivery.settled and not failed
+        item.own = delivery.settled and not item.failed
         return outcome and failures.effective(delivery, outcome)
+
+    async def _failed(self, item: InWork, error: BaseException) -> AnyOutcome | None:
+        """The outcome of what the handler raised; None when nothing is to be written."""
+        if item.delivery.lost or item.abandoned:
+            return None
+        if isinstance(error, HandlerCancelled) and await stopped(self._stop):
+            # with the loop that it ran in: a shutdown is no failure of the handler
+            await self._give_back([item])
+            return None
+        if not isinstance(error, Exception):
+            self.ended_by = error  # SystemExit and its like: put the row back, and end
+            self._stop.set()
+        self._hands.failures += 1
+        item.failed = True
+        self._report(EventKind.FAILED, error=error, **item.fields)
+        return failures.outcome_of(self._queue, self._settings, item.delivery, error)
 
     def _starts(self, item: InWork) -> None:
         item.delivery.started, item.started_at = True, time.monotonic()
@@ -146,7 +151,9 @@ class LeaseDeliverer:
     def _settled(self, item: InWork, outcome: AnyOutcome, error: Exception | None) -> None:
         fields = {**item.fields, "outcome": type(outcome).__name__}
         if item.own and isinstance(error, LeaseLost):
+            # the handler's own counted, whatever it was
             item.lost_told, error = True, None
+            del fields["outcome"]
         if error is None:
             self._report(EventKind.SETTLED, seconds=item.seconds, **fields)
             if self._queue.fifo is not None and not (self._hands.failures or due_at_once(outcome)):

@@ -21,7 +21,7 @@ from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.settling import Settler
 from sqlclaimgen.runtime.worker.waking import Alarm
-from sqlclaimgen.runtime.worker.work import Hands, InWork
+from sqlclaimgen.runtime.worker.work import Hands, InWork, Lease
 
 GRACE = 5.0
 """Seconds that giving rows back, and settlements under way, may take after the drain's time limit."""
@@ -133,23 +133,25 @@ class LeaseEngine:
 
     # -- the end -------------------------------------------------------------------------------
 
-    async def _give_back(self, items: list[InWork]) -> None:
-        """Give rows back, unstarted ones with their attempt. What another claim holds is passed over;
-        where the database cannot be asked the leases give them back."""
-        if not items:
-            return
-        deliveries = [item.delivery for item in items]
+    async def _give_back(self, *parts: list[InWork]) -> None:
+        """Give rows back, one part after the other, unstarted ones with their attempt. What another
+        claim holds is passed over; where the database cannot be asked the leases give them back."""
+        for items in parts:
+            deliveries = [item.delivery for item in items]
+            if deliveries and await self._left(deliveries):
+                for item in items:
+                    self._report(EventKind.GIVEN_BACK, **item.fields)
+
+    async def _left(self, deliveries: list[Lease]) -> bool:
         while True:
             try:
                 await self._settles.drive(functools.partial(lease.leave, deliveries=deliveries))
-                break
+                return True
             except Exception as error:
                 # over a new connection too, until the leases give them back
                 await self._settles.pause(error)
                 if all(delivery.overdue for delivery in deliveries):
-                    return
-        for item in items:
-            self._report(EventKind.GIVEN_BACK, **item.fields)
+                    return False
 
     async def _drain(self, claiming: asyncio.Future[None]) -> bool:
         """Let handlers end; extension goes on. After the time limit give their rows back."""
@@ -171,7 +173,12 @@ class LeaseEngine:
         running = [item for item in self._hands.now() if item.is_live() and not item.ended]
         for item in running:
             item.abandon()
-        await self._within(GRACE, self._give_back(running), self._settlements(), self._last_forgo())
+        # those whose transaction has locked the row last: the server may be at work on it still
+        firm = [item for item in running if not item.holds]
+        held = [item for item in running if item.holds]
+        await self._within(
+            GRACE, self._give_back(firm, held), self._settlements(), self._last_forgo()
+        )
         unsettled = any(item.is_live() for item in self._hands.now())
         for item in running:
             item.let_go()

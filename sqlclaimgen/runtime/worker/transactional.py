@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError, FaultKind, LeaseLost, StatementFailed
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard, Retry
 from sqlclaimgen.runtime.protocols import handler_transaction, lease
 from sqlclaimgen.runtime.queue import Queue
-from sqlclaimgen.runtime.steps import Commit, Protocol, Rollback
+from sqlclaimgen.runtime.steps import (
+    CheckConstraints,
+    Commit,
+    Protocol,
+    Rollback,
+    RollbackToSavepoint,
+)
+from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.guarding import require_open
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.lines import Line
+from sqlclaimgen.runtime.worker.running import HandlerCancelled
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.work import InWork, Lease
 
 
 def opened(delivery: Lease, isolation: str | None) -> Protocol[None]:
     """Open the handler's transaction. Raises LeaseLost."""
-    yield from handler_transaction.begun(isolation)
-    try:
-        yield from lease.hold(delivery)
-    except GeneratorExit:
-        raise
-    except BaseException:
-        yield Rollback()
-        raise
+    yield from handler_transaction.begun(isolation, lease.hold(delivery))
 
 
 def rolled_back() -> Protocol[None]:
@@ -41,6 +42,22 @@ def acked(item: InWork, outcome: AnyOutcome) -> Protocol[None]:
     delivery = item.delivery
     try:
         yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
+        yield from lease.settle(delivery, outcome, joined=True)
+        yield CheckConstraints()
+        yield Commit()
+    except GeneratorExit:
+        raise
+    except BaseException:
+        delivery.settled = delivery.joined = False
+        yield Rollback()
+        raise
+    delivery.joined = False
+
+
+def settled_alone(delivery: Lease, outcome: AnyOutcome) -> Protocol[None]:
+    """Undo what the handler wrote, and write its outcome under the lock that holds the row."""
+    try:
+        yield RollbackToSavepoint(handler_transaction.SAVEPOINT)
         yield from lease.settle(delivery, outcome, joined=True)
         yield Commit()
     except GeneratorExit:
@@ -61,24 +78,27 @@ class TransactionalHandlers:
         runner: Runner,
         make: Callable[[], Line],
         starts: Callable[[InWork], None],
+        failed: Callable[[InWork, BaseException], Awaitable[AnyOutcome | None]],
     ) -> None:
         self._queue = queue
         self._runner = runner
         self._make = make
         self._starts = starts
+        self._failed = failed
         self._idle: list[Line] = []
         self._all: list[Line] = []
 
     async def run(self, item: InWork) -> AnyOutcome | None:
         """Run the handler in a transaction. An ack or a discard is committed with it, and the delivery
-        is settled then; anything else rolls it back, and the caller settles. None: it never started.
-        Raises what the handler raises, and LeaseLost."""
+        is settled then; anything else rolls it back, and the caller settles, unless the row is locked by
+        this transaction, which settles then. None: it never started, or nothing is to be written. Raises
+        what the handler raises, and LeaseLost."""
         line = self._idle.pop() if self._idle else self._new()
         try:
             session = await self._begun(line, item)
             return await self._run(session, item) if session is not None else None
         finally:
-            item.session = None
+            item.session, item.holds = None, False
             self._idle.append(line)
 
     def _new(self) -> Line:
@@ -102,24 +122,26 @@ class TransactionalHandlers:
             await session.drive(rolled_back())
         return None
 
-    async def _run(self, session: AsyncSession, item: InWork) -> AnyOutcome:
-        item.session = session
+    async def _run(self, session: AsyncSession, item: InWork) -> AnyOutcome | None:
+        item.session, item.holds = session, session.bound.has("hold")
         self._starts(item)
         try:
             item.running = self._runner.start_on(session, item.delivery)
             outcome = checked(self._queue.outcomes, await item.running.result())
-            require_open(session, self._queue.table, item.delivery.id)
+            commits = isinstance(outcome, Ack | Discard)
+            require_open(session, self._queue.table, item.delivery.id, commits=commits)
         except asyncio.CancelledError:
             # the handler may be at work on the connection still: nothing of it is committed
             session.lost = True
             session.abort()
             raise
-        except BaseException:
-            await self._undo(session)
-            raise
+        except BaseException as error:
+            if not item.holds or isinstance(error, HandlerCancelled):
+                await self._undo(session)
+                raise
+            return await self._alone(session, item, await self._failed(item, error))
         if not isinstance(outcome, Ack | Discard):
-            await self._undo(session)
-            return outcome
+            return await self._alone(session, item, outcome)
         try:
             await session.drive(acked(item, outcome))
         except StatementFailed as error:
@@ -129,6 +151,21 @@ class TransactionalHandlers:
             # the row without the token where the COMMIT counted
             item.unanswered = True
             return Retry("the server did not answer the COMMIT of the handler's transaction")
+        return outcome
+
+    async def _alone(
+        self, session: AsyncSession, item: InWork, outcome: AnyOutcome | None
+    ) -> AnyOutcome | None:
+        """Undo what the handler wrote. Where the transaction holds the row, whose lease may be over, the
+        outcome is written before it ends; the caller writes it where that fails."""
+        if outcome is None or not item.holds:
+            await self._undo(session)
+            return outcome
+        outcome = failures.effective(item.delivery, outcome)
+        try:
+            await session.drive(settled_alone(item.delivery, outcome))
+        except ClaimError:
+            item.delivery.lost = False  # the caller finds out
         return outcome
 
     async def _undo(self, session: AsyncSession) -> None:

@@ -34,6 +34,10 @@ class InWork:
     lost_told: bool = False
     unanswered: bool = False
     """A COMMIT of its settlement got no answer."""
+    failed: bool = False
+    """Its handler raised."""
+    holds: bool = False
+    """The transaction of its handler has locked the row: nobody takes it, and nothing extends it."""
     own: bool = False
     """Its handler settled it in a transaction of its own, which may have been rolled back."""
     abandoned: bool = False

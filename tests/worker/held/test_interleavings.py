@@ -214,6 +214,12 @@ def scope_of(case: Case) -> Scope:
     return group("a") if "queue" in case.body else ONLY
 
 
+def many(stand: Stand, soak_seconds: float) -> int | None:
+    """How many orders to explore where all are too many: a life of ten steps has 184,756 with another.
+    All on SQLite, whose one writer leaves few."""
+    return None if stand.dialect == "sqlite" else max(300, int(soak_seconds * 60))
+
+
 ENDS: dict[str, AnyOutcome | None] = {"ack": Ack(), "retry": Retry("again"), "give back": None}
 PAIRS = [
     pytest.param(*pair, id="-".join(pair))
@@ -252,8 +258,10 @@ def test_keys(stand: Stand, one: str, other: str, keys: str) -> None:
 @pytest.mark.parametrize("keys", ["xx", "xy"], ids=["one key", "two keys"])
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 @on_cases(ADVISORY)
-def test_keys_in_every_order(stand: Stand, one: str, other: str, keys: str) -> None:
-    keyed(stand, one, other, keys, most=None)
+def test_keys_in_many_orders(
+    stand: Stand, one: str, other: str, keys: str, soak_seconds: float
+) -> None:
+    keyed(stand, one, other, keys, most=many(stand, soak_seconds))
 
 
 def keyed(stand: Stand, one: str, other: str, keys: str, *, most: int | None) -> None:
@@ -273,8 +281,8 @@ def test_groups(stand: Stand, groups: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("groups", ["aa", "ab"], ids=["one group", "two groups"])
 @on_cases(FIFO_ROW_LOCK, FIFO_LEASE)
-def test_groups_in_every_order(stand: Stand, groups: str) -> None:
-    grouped(stand, groups, most=None)
+def test_groups_in_many_orders(stand: Stand, groups: str, soak_seconds: float) -> None:
+    grouped(stand, groups, most=many(stand, soak_seconds))
 
 
 def grouped(stand: Stand, groups: str, *, most: int | None) -> None:
@@ -354,8 +362,10 @@ def test_a_row_that_sorts_before_the_one_in_work(stand: Stand) -> None:
 
 @pytest.mark.soak
 @on_cases(FIFO_ROW_LOCK, FIFO_LEASE)
-def test_a_row_that_sorts_before_the_one_in_work_in_every_order(stand: Stand) -> None:
-    assert arrivals(stand, most=None) > 1
+def test_a_row_that_sorts_before_the_one_in_work_in_many_orders(
+    stand: Stand, soak_seconds: float
+) -> None:
+    assert arrivals(stand, most=many(stand, soak_seconds)) > 1
 
 
 @on_cases(FIFO_ROW_LOCK, FIFO_LEASE.with_(dialects=SERVERS))
