@@ -40,10 +40,10 @@ class Reading:
         self._time: datetime | None = None
         self._at = 0.0
 
-    def take(self, said: datetime, asked: float) -> None:
-        """Remember what the clock said. `asked` is the monotonic time, in seconds, before it was asked:
-        what the answer took has passed on the database's clock too, at most."""
-        self._time, self._at = said, asked
+    def take(self, said: datetime, asked: float, answered: float) -> None:
+        """Remember what the clock said, at some moment between two monotonic times in seconds: the
+        middle of them is wrong by half of what it took, at most."""
+        self._time, self._at = said, (asked + answered) / 2
 
     @property
     def fresh(self) -> bool:

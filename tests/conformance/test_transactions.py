@@ -216,6 +216,32 @@ def test_an_error_that_was_kept_inside_is_told(stand: Stand) -> None:
     assert stand.unfinished == 0
 
 
+@on_cases(PLAIN.with_(dialects=["postgres", "mysql", "mariadb"]))
+def test_a_lease_outlives_the_connection_of_its_block(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 2))
+    connection, other = stand.connect(), stand.connect()
+    with contextlib.suppress(Exception), stand.claim(connection, 2) as claim:
+        first, second = claim
+        stand.database.kill_session(stand.database.session_id(connection))
+    # nothing was given back, for nothing could be said: the leases go on
+    first.ack(other)
+    second.retry(other)
+    assert stand.unfinished == 1
+
+
+@on_cases(PLAIN)
+def test_a_release_that_was_rolled_back(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect()
+    with stand.claim(connection) as claim:
+        (delivery,) = claim
+        with pytest.raises(ZeroDivisionError), transaction(connection):
+            stand.module.release(connection, [delivery])
+            raise ZeroDivisionError
+        delivery.ack(connection)
+    assert stand.unfinished == 0
+
+
 @on_cases(PLAIN)
 def test_a_block_left_inside_a_transaction_joins_it(stand: Stand) -> None:
     stand.fill(rows(stand.case, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -9,38 +10,54 @@ from unittest import mock
 
 import pytest
 
-from sqlclaimgen.runtime import clock
+from sqlclaimgen.runtime import FaultKind, StatementFailed, clock
 from sqlclaimgen.runtime.protocols import clocks
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("takes", "asked", "late"),
-    [
-        ([0.1], 1, 0.1),
-        ([3.5, 0.1], 2, 0.1),
-        ([3.5, 3.5, 3.5], 3, 3.5),  # nobody is asked for ever
-    ],
-)
-def test_a_late_answer_is_asked_again_and_what_it_took_counts(
-    takes: list[float], asked: int, late: float
-) -> None:
-    # a lease was written that had run out: an answer was taken for what the clock said just now
-    time = SimpleNamespace(passed=100.0)
-    time.monotonic = lambda: time.passed
+def reading(takes: list[float], passed: SimpleNamespace) -> tuple[clock.Reading, int]:
+    """The clock is read while answers take so long. Returns how often it was asked."""
     answers = iter(takes)
 
     def run(statement: str, parameters: Any) -> Any:
-        time.passed += next(answers)
+        passed.seconds += next(answers)
         return SimpleNamespace(rows=[(NOW,)])
         yield
 
-    reading, codec = clock.Reading(), SimpleNamespace(from_time=lambda value: value)
-    bound: Any = SimpleNamespace(run=run, codec=codec, reading=reading)
-    with mock.patch.object(clocks, "time", time), mock.patch.object(clock, "time", time):
+    read = clock.Reading()
+    queue = SimpleNamespace(lease=timedelta(seconds=10), table="jobs")
+    codec = SimpleNamespace(from_time=lambda value: value)
+    bound: Any = SimpleNamespace(run=run, codec=codec, reading=read, queue=queue)
+    try:
         assert list(clocks.read(bound, joined=True)) == []
-        assert reading.now == NOW + timedelta(seconds=late)
-        time.passed += 2
-        assert reading.now == NOW + timedelta(seconds=late + 2)
-    assert asked == len(takes) - len(list(answers))
+    finally:
+        passed.asked = len(takes) - len(list(answers))
+    return read, passed.asked
+
+
+@pytest.fixture(name="passed")
+def _passed() -> Iterator[SimpleNamespace]:
+    passed = SimpleNamespace(seconds=100.0)
+    passed.monotonic = lambda: passed.seconds
+    with mock.patch.object(clocks, "time", passed), mock.patch.object(clock, "time", passed):
+        yield passed
+
+
+@pytest.mark.parametrize(("takes", "asked"), [([0.2], 1), ([3.5, 0.2], 2), ([3.5, 1.1, 0.2], 3)])
+def test_a_late_answer_is_asked_again(
+    passed: SimpleNamespace, takes: list[float], asked: int
+) -> None:
+    # nobody knows when it was read: too early, a lease that had run out was written; too late, one
+    # that had not was taken
+    read, times = reading(takes, passed)
+    assert times == asked
+    assert read.now == NOW + timedelta(seconds=0.1)
+    passed.seconds += 2
+    assert read.now == NOW + timedelta(seconds=2.1)
+
+
+def test_nobody_goes_by_answers_that_are_all_late(passed: SimpleNamespace) -> None:
+    with pytest.raises(StatementFailed, match=r"took 3\.5 seconds to answer") as refused:
+        reading([3.5] * 4, passed)
+    assert refused.value.kind is FaultKind.CONFLICT and passed.asked == 3

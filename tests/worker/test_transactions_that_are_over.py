@@ -11,7 +11,7 @@ import pytest
 
 from sqlclaimgen.runtime import CommitRefused, EventKind, clock
 from sqlclaimgen.runtime.protocols import handler_transaction
-from sqlclaimgen.runtime.steps import Begin, CheckConstraints, Protocol
+from sqlclaimgen.runtime.steps import Begin, Protocol
 from sqlclaimgen.runtime.worker import opening
 from tests.conformance.harness import Stand, on_cases
 from tests.support import deadlocks
@@ -72,10 +72,10 @@ def test_an_ack_commits_with_what_was_written_or_not_at_all(stand: Stand, ending
 
 
 def unproven(table: str, id: object) -> Protocol[None]:
-    yield CheckConstraints()
+    yield from ()
 
 
-def without_savepoint(isolation: str | None) -> Protocol[None]:
+def without_savepoint(isolation: str | None, first: Any = None) -> Protocol[None]:
     yield Begin(isolation)
 
 
@@ -149,3 +149,43 @@ def test_a_claims_block_is_left_on_an_aborted_transaction(stand: Stand) -> None:
         for _ in claim:
             connection.execute("SELECT 1 / 0")
     assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+ON_POSTGRES = [case.with_(dialects=["postgres"]) for case in (ROW_LOCK, ADVISORY, JOBS)]
+
+
+@on_cases(*ON_POSTGRES)
+def test_an_outcome_that_undoes_needs_no_transaction_that_can_be_committed(stand: Stand) -> None:
+    (id,) = stand.enqueue([{}])
+    log = Log()
+
+    def handle(delivery: Any, connection: Any) -> Any:
+        try:
+            connection.execute("SELECT 1 / 0")
+        except psycopg.Error:
+            return stand.module.DeadLetter("poison")
+
+    worker = worker_of("blocking", stand, handle, on_event=log, transactional=True)
+    OnThread(worker, until="empty").join(60)
+    assert [(row["id"], row["reason"]) for row in stand.rows(dead=True)] == [(id, "poison")]
+    assert not log.of(EventKind.FAILED) and not log.of(EventKind.LOST)
+
+
+@on_cases(*ON_POSTGRES)
+def test_the_ack_may_satisfy_what_is_checked_at_the_commit(stand: Stand) -> None:
+    (id,) = stand.enqueue([{}])
+    for text in (
+        f"CREATE TABLE parents AS SELECT {id} AS id",
+        "ALTER TABLE parents ADD PRIMARY KEY (id)",
+        "ALTER TABLE jobs ADD FOREIGN KEY (id) REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED",
+    ):
+        stand.database.execute(text)
+    log = Log()
+
+    def handle(delivery: Any, connection: Any) -> None:
+        connection.execute("DELETE FROM parents")  # the job goes with the ack
+
+    worker = worker_of("blocking", stand, handle, on_event=log, transactional=True)
+    OnThread(worker, until="empty").join(60)
+    assert stand.count == 0 and log.deliveries == [(id, 1)] and not log.of(EventKind.FAILED)
+    assert stand.database.value("SELECT COUNT(*) FROM parents") == 0

@@ -12,7 +12,7 @@ import pytest
 
 from sqlclaimgen.runtime import EventKind, wake
 from sqlclaimgen.runtime.protocols import fifo
-from sqlclaimgen.runtime.worker import core
+from sqlclaimgen.runtime.worker import core, held_delivery
 from sqlclaimgen.runtime.worker.waking import Alarm
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.held.cases import ADVISORY, FIFO_LEASE, FIFO_ROW_LOCK, is_advisory
@@ -147,3 +147,31 @@ def test_heads_that_others_have_locked_are_no_reason_to_spin(stand: Stand, broke
 
 def _new_circle(circle: Any) -> Any:
     return fifo.Turn(circle._last, circle._last)
+
+
+@on_cases(FIFO_ROW_LOCK.with_(dialects=["mysql"]))
+def test_the_guard_stays_while_the_row_is_held(stand: Stand) -> None:
+    # a handler removes its own row: the outcome is written anew, and a row that sorts earlier arrives
+    filled(stand, 2, "a")
+    log, held = Log(), []
+    settle = held_delivery.HeldDeliverer._settle
+
+    async def settled(self: Any, work: Any, outcome: Any) -> None:
+        if work.failed:
+            held.append(stand.database.value(GUARDS))
+        await settle(self, work, outcome)
+
+    def handle(delivery: Any, connection: Any) -> None:
+        if not held:
+            connection.cursor().execute(f"DELETE FROM jobs WHERE id = {delivery.id}")
+
+    worker = worker_of("blocking", stand, handle, on_event=log, transactional=True, concurrency=1)
+    with mock.patch.object(held_delivery.HeldDeliverer, "_settle", settled):
+        OnThread(worker, until="empty").join(60)
+    assert held == [1] and stand.count == 0
+
+
+GUARDS = (
+    "SELECT COUNT(*) FROM performance_schema.metadata_locks"
+    " WHERE object_type = 'USER LEVEL LOCK' AND lock_status = 'GRANTED'"
+)

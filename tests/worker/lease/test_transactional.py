@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections import Counter
 from datetime import timedelta
@@ -13,8 +14,8 @@ import pytest
 
 from sqlclaimgen.runtime import AsyncWorker, EventKind
 from sqlclaimgen.runtime.errors import CommitRefused, FaultKind
-from sqlclaimgen.runtime.protocols import lease
-from sqlclaimgen.runtime.worker import lease_engine
+from sqlclaimgen.runtime.queue import Bound
+from sqlclaimgen.runtime.worker import lease_claiming, lease_engine
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.lease.test_lost_sessions import Eager
 from tests.worker.support.cases import JOBS, SHORT
@@ -322,7 +323,8 @@ def test_an_extension_is_no_loss_above_read_committed(stand: Stand, held: bool) 
         connect=lambda: connecting(stand),
         retry=lambda *_: 0,
     )
-    no_hold = mock.patch.object(lease, "hold", lambda delivery: iter(()))
+    has = Bound.has
+    no_hold = mock.patch.object(Bound, "has", lambda self, name: name != "hold" and has(self, name))
     with contextlib.nullcontext() if held else no_hold:
         OnThread(worker, until="empty").join(60)
     if held:
@@ -330,3 +332,60 @@ def test_an_extension_is_no_loss_above_read_committed(stand: Stand, held: bool) 
         assert not log.of(EventKind.LOST) and not log.of(EventKind.FAILED)
     elif (stand.dialect, stand.case.name) in HIDDEN:
         assert log.of(EventKind.LOST) or log.of(EventKind.FAILED)
+
+
+@pytest.mark.parametrize("ending", ["returns", "raises"])
+@on_cases(*ABOVE)
+def test_a_row_whose_lease_is_over_is_settled_before_its_lock_ends(
+    stand: Stand, ending: str
+) -> None:
+    # rolled back first, the row would be the next claim's before its outcome is written
+    module = leasing(stand.generated.module("jobs"), 1)
+    ids = stand.enqueue([{"payload": n} for n in range(2)])
+    log, other = Log(), Log()
+
+    def handle(delivery: Any, connection: Any) -> Any:
+        time.sleep(1.6)  # the lease is a second
+        if ending == "raises":
+            raise ValueError("no")
+        return stand.module.DeadLetter("no")
+
+    options: Any = {"module": module, "transactional": True, "retry": lambda *_: 3600}
+    slow = worker_of("blocking", stand, handle, on_event=log, concurrency=2, **options)
+    rival = worker_of("blocking", stand, lambda *given: None, on_event=other, **options)
+    with working(slow):
+        log.wait_for(EventKind.STARTED, 2)
+        with working(rival):
+            log.wait_for(EventKind.SETTLED, 2)
+    assert sorted(log.ids(EventKind.SETTLED)) == ids and not other.of(EventKind.STARTED)
+    assert not log.of(EventKind.LOST) and not log.of(EventKind.OVERDUE)
+    assert len(stand.rows(dead=True)) == (2 if ending == "returns" else 0)
+
+
+@on_cases(ABOVE[0])
+def test_a_row_that_cannot_be_extended_holds_up_no_claim(stand: Stand) -> None:
+    module = leasing(stand.generated.module("jobs"), 1)
+    stand.enqueue([{"payload": "long"}])
+    log, go = Log(), threading.Event()
+    waited: list[Any] = []
+    first = lease_claiming.Claimer._first
+
+    async def counted(self: Any, *waits: Any) -> None:
+        waited.extend(wait for wait in waits if wait.__name__ == "sleep")
+        await first(self, *waits)
+
+    def handle(delivery: Any, connection: Any) -> None:
+        if delivery.row.payload == "long":
+            assert go.wait(30)
+
+    worker = worker_of(
+        "blocking", stand, handle, module=module, on_event=log, transactional=True, concurrency=2
+    )
+    with mock.patch.object(lease_claiming.Claimer, "_first", counted), working(worker):
+        log.wait_for(EventKind.STARTED)
+        time.sleep(1.3)  # its lease is over, and its row is locked
+        stand.enqueue([{"payload": "quick"}])
+        log.wait_for(EventKind.SETTLED)
+        go.set()
+        log.wait_for(EventKind.SETTLED, 2)
+    assert not waited and not log.of(EventKind.LOST) and not log.of(EventKind.OVERDUE)
