@@ -58,6 +58,8 @@ class Codec:
     dialect: ClassVar[str] = "postgres"
     unordered: ClassVar[bool] = False
     """Whether a claim's rows come back in no order (SQLite's RETURNING), so that they are sorted here."""
+    checks_early: ClassVar[bool] = True
+    """Whether what a COMMIT would check can be checked before it."""
 
     def encode(self, kind: str, value: Any) -> Any:
         """A Python value of `kind` as the driver takes it. Raises ValueError for a naive datetime."""
@@ -115,6 +117,7 @@ class MySQLCodec(Codec):
     """For PyMySQL: times are naive and in UTC, for it drops an offset without a word."""
 
     dialect = "mysql"
+    checks_early = False
 
     def encode(self, kind: str, value: Any) -> Any:
         if kind == "uuid" and value is not None:
@@ -172,6 +175,7 @@ class SQLiteCodec(Codec):
 
     dialect = "sqlite"
     unordered = True
+    checks_early = False
 
     def encode(self, kind: str, value: Any) -> Any:
         if value is None:

@@ -136,12 +136,16 @@ def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
     try:
         yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
         yield from settle(delivery, outcome, joined=True)
-        yield CheckConstraints()
+        if delivery.bound.codec.checks_early:
+            yield CheckConstraints()
     except GeneratorExit:
         raise
     except BaseException as error:
         delivery.settled = False
         yield from undone(delivery)
+        if isinstance(error, StatementFailed) and error.kind is FaultKind.LOST:
+            yield from _gone(delivery)
+            raise key_failures.lost(delivery, f"its session is gone: {error}") from error
         if not isinstance(error, StatementFailed | ClaimLost | CommitRefused):
             yield from unlock(delivery)
         raise

@@ -123,9 +123,15 @@ def _finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
         yield Rollback()
         batch.undo()
         raise
-    if batch.savepoint is not None:
+    if batch.savepoint is not None and delivery.bound.codec.checks_early:
         # refused at the COMMIT it would cost the lock, and count no attempt, again and again
-        yield CheckConstraints()
+        try:
+            yield CheckConstraints()
+        except StatementFailed as error:
+            if error.kind is FaultKind.LOST:
+                batch.undo()
+                raise lost(delivery, f"its session is gone: {error}") from error
+            raise
     yield from _commit(delivery)
 
 

@@ -43,7 +43,8 @@ def acked(item: InWork, outcome: AnyOutcome) -> Protocol[None]:
     try:
         yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
         yield from lease.settle(delivery, outcome, joined=True)
-        yield CheckConstraints()
+        if delivery.bound.codec.checks_early:
+            yield CheckConstraints()
         yield Commit()
     except GeneratorExit:
         raise

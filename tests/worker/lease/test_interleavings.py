@@ -173,7 +173,7 @@ def test_two_claims(stand: Stand, limit: int) -> None:
         return [first.claiming(limit), second.claiming(limit)]
 
     found = orders(pair, start, gone=True, clocks=1)
-    assert found >= (2 if stand.dialect == "sqlite" else 20)
+    assert found >= (2 if stand.dialect == "sqlite" else 6)
 
 
 OWN: dict[str, Callable[[Worker], Script]] = {
@@ -190,7 +190,6 @@ def test_a_claim_of_rows_whose_lease_ran_out_against_their_holder(stand: Stand, 
     run_out(stand, own, rows=1)
 
 
-@pytest.mark.soak
 @on_cases(JOBS)
 @pytest.mark.parametrize("own", OWN)
 def test_a_claim_of_two_rows_against_their_holder(stand: Stand, own: str) -> None:
@@ -215,7 +214,6 @@ def test_a_late_holder_against_the_new_one(stand: Stand, own: str) -> None:
     late_holder(stand, own, rows=1)
 
 
-@pytest.mark.soak
 @on_cases(JOBS)
 @pytest.mark.parametrize("own", OWN)
 def test_a_late_holder_of_two_rows_against_the_new_one(stand: Stand, own: str) -> None:

@@ -9,7 +9,8 @@
         check(run)
 
 A run is repeated with each choice of who goes next, where more than one can, until there is none left
-that was not tried. A worker that waits for a lock goes on as soon as it is free.
+that was not tried. A BEGIN goes with what comes before it. A worker that waits for a lock goes on as soon as
+it is free.
 """
 
 from __future__ import annotations
@@ -121,6 +122,7 @@ def _run(
         for actor in actors:
             if actor.running is not None and actor.running.done():
                 actor.collect()
+            _begin(database, actor)
         ready = [actor for actor in actors if _ready(database, actor, actors)]
         if not ready:
             waiting = [actor.running for actor in actors if actor.running is not None]
@@ -142,6 +144,16 @@ def _run(
         actor.running = actor.pool.submit(actor.stepper.step)
         _settle(database, actor)
     return run
+
+
+def _begin(database: Database, actor: Actor) -> None:
+    """At READ COMMITTED a BEGIN alone means nothing to anybody else: no order is another one by it."""
+    if actor.over or actor.running is not None or database.dialect == "sqlite":
+        return
+    assert actor.stepper is not None
+    if isinstance(actor.stepper.next, Begin) and actor.stepper.next.isolation is None:
+        actor.running = actor.pool.submit(actor.stepper.step)
+        _settle(database, actor)
 
 
 def _ready(database: Database, actor: Actor, actors: Sequence[Actor]) -> bool:
