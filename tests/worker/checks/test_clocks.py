@@ -127,19 +127,21 @@ def test_a_clock_that_jumps_ends_the_worker_and_not_what_is_in_work(stand: Stand
     stand.enqueue([{"size": 1}, {"size": 2}])
     jump = [0.0]
     extended = threading.Event()
-    jumped = threading.Event()
+    stopping = threading.Event()
 
     def clock() -> datetime:
         return datetime.now(UTC) + timedelta(seconds=jump[0])
 
     def see(event: Event) -> None:
         if event.kind is EventKind.EXTENDED:
-            (jumped if jump[0] else extended).set()
+            extended.set()
+        if event.kind is EventKind.DRAINING:
+            stopping.set()
 
     def handle(delivery: Any) -> None:
         assert extended.wait(30)
         jump[0] = 1.0
-        assert jumped.wait(30)
+        assert stopping.wait(30)
 
     queue = dataclasses.replace(stand.module.QUEUE, clock=clock)
     worker = Worker(

@@ -222,9 +222,16 @@ PAIRS = [
 FAST = [pair for pair in PAIRS if pair.values in (("ack", "ack"), ("ack", "retry"))]
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
+@pytest.mark.parametrize(("one", "other"), FAST)
 @on_cases(ROW_LOCK)
 def test_row_locks_in_every_order(stand: Stand, one: str, other: str) -> None:
+    row_locks(stand, one, other, most=None)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("one", "other"), [pair for pair in PAIRS if pair not in FAST])
+@on_cases(ROW_LOCK)
+def test_row_locks_and_every_end_in_every_order(stand: Stand, one: str, other: str) -> None:
     row_locks(stand, one, other, most=None)
 
 

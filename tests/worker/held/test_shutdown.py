@@ -56,7 +56,8 @@ def test_a_handler_that_does_not_end_loses_its_row(stand: Stand, face: str) -> N
         with pytest.raises(Unfinished):
             running.join(30)
         assert deliveries[0].lost and log.ids(EventKind.LOST) == [id]
-        # due at once, and held by nobody
+        # due as soon as the server has noticed, and held by nobody
+        stand.database.wait_until_idle()
         again = Log()
         OnThread(worker_of(face, stand, lambda d: None, on_event=again), until="empty").join(30)
         assert again.deliveries == [(id, 2 if is_advisory(stand.case) else 1)]
