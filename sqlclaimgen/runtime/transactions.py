@@ -38,7 +38,8 @@ def transaction(conn: Connection) -> Generator[None, None, None]:
         with _inside(session, claim):
             yield
         return
-    if session.in_transaction:
+    # asked: after a deadlock PyMySQL still says that a transaction is open
+    if session.in_transaction and session.asked_in_transaction():
         with _savepoint(session):
             yield
         return

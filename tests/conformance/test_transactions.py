@@ -195,6 +195,21 @@ def test_a_deadlock_that_was_kept_inside_is_told(stand: Stand, autocommit: bool,
     assert stand.database.value("SELECT COUNT(*) FROM effects") == 0
 
 
+@on_cases(PLAIN.with_(dialects=["mysql", "mariadb"]))
+def test_a_block_after_a_deadlock_is_a_transaction(stand: Stand) -> None:
+    deadlocks.prepare(stand.database)
+    connection = stand.connect(autocommit=True)
+    connection.begin()
+    deadlocks.victim(stand.database, connection)
+    with pytest.raises(ZeroDivisionError), transaction(connection):
+        stand.module.enqueue(connection, stand.module.New())
+        raise ZeroDivisionError
+    assert stand.count == 0
+    with transaction(connection):
+        stand.module.enqueue(connection, stand.module.New())
+    assert stand.count == 1
+
+
 @on_cases(FULL.with_(dialects=["postgres"]))
 def test_an_error_that_was_kept_inside_is_told(stand: Stand) -> None:
     # LR-03: a COMMIT of an aborted transaction is a silent ROLLBACK
