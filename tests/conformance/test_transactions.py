@@ -231,13 +231,17 @@ def test_an_error_that_was_kept_inside_is_told(stand: Stand) -> None:
     assert stand.unfinished == 0
 
 
+@pytest.mark.parametrize("noticed", [False, True], ids=["unnoticed", "noticed"])
 @on_cases(PLAIN.with_(dialects=["postgres", "mysql", "mariadb"]))
-def test_a_lease_outlives_the_connection_of_its_block(stand: Stand) -> None:
+def test_a_lease_outlives_the_connection_of_its_block(stand: Stand, noticed: bool) -> None:
     stand.fill(rows(stand.case, 2))
     connection, other = stand.connect(), stand.connect()
     with contextlib.suppress(Exception), stand.claim(connection, 2) as claim:
         first, second = claim
         stand.database.kill_session(stand.database.session_id(connection))
+        if noticed:
+            with contextlib.suppress(Exception):
+                connection.cursor().execute("SELECT 1")
     # nothing was given back, for nothing could be said: the leases go on
     first.ack(other)
     second.retry(other)

@@ -84,7 +84,13 @@ def test_a_plain_handler_over_a_connection_of_its_own(
     log = worked(stand, handle)
     assert log.deliveries == [(id, 1)]
     assert not log.of(EventKind.LOST) and not log.of(EventKind.FAILED)
-    assert stand.count == (0 if committed else 1)
+    row = stand.row(id)
+    if committed:
+        assert row is None
+    else:
+        # not held till its lease runs out: what the handler returned was written
+        assert row is not None and row["attempt"] == 2 and row["locked_until"] is None
+        assert [event.outcome for event in log.of(EventKind.SETTLED)] == ["RetryAfter"]
 
 
 @on_cases(*ALL)

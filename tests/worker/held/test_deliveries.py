@@ -148,6 +148,20 @@ def test_an_outcome_that_is_refused_for_ever_is_tried_no_faster_than_the_poll(st
     assert stand.count == 1
 
 
+def choosy(stand: Stand, *bad: int) -> Any:
+    """The module with a Row that takes no row of these ids."""
+    module = stand.generated.module("jobs")
+    row = module.QUEUE.row
+
+    def made(**fields: Any) -> Any:
+        if fields["id"] in bad:
+            raise ValueError("it does not decode")
+        return row(**fields)
+
+    module.QUEUE = dataclasses.replace(module.QUEUE, row=made)
+    return module
+
+
 @pytest.mark.parametrize("policy", ["keep", "retry", "dead_letter"])
 @on_cases(ROW_LOCK, ADVISORY)
 def test_a_row_that_does_not_decode(stand: Stand, policy: str) -> None:
@@ -155,15 +169,7 @@ def test_a_row_that_does_not_decode(stand: Stand, policy: str) -> None:
     ids = stand.enqueue([{"account": "x"}, {"account": "y", "payload": 1}, {"account": "z"}])
     bad = ids[0]
     stand.database.execute(f"UPDATE jobs SET attempt = 1, payload = NULL WHERE id = {bad}")
-    module = stand.generated.module("jobs")
-    row = module.QUEUE.row
-
-    def choosy(**fields: Any) -> Any:
-        if fields["id"] == bad:
-            raise ValueError("it does not decode")
-        return row(**fields)
-
-    module.QUEUE = dataclasses.replace(module.QUEUE, row=choosy)
+    module = choosy(stand, bad)
     worker = worker_of(
         "blocking",
         stand,
@@ -190,15 +196,7 @@ def test_rows_that_are_kept_leave_a_slot_to_the_others(stand: Stand, slots: int)
     log = Log()
     bad = stand.enqueue([{"account": f"bad {n}"} for n in range(3)])
     good = stand.enqueue([{"account": f"good {n}"} for n in range(3)])
-    module = stand.generated.module("jobs")
-    row = module.QUEUE.row
-
-    def choosy(**fields: Any) -> Any:
-        if fields["id"] in bad:
-            raise ValueError("it does not decode")
-        return row(**fields)
-
-    module.QUEUE = dataclasses.replace(module.QUEUE, row=choosy)
+    module = choosy(stand, *bad)
     worker = worker_of(
         "blocking",
         stand,
