@@ -85,36 +85,8 @@ def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit:
 
 def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> None:
     """Write an outcome. Joins the transaction open on `conn`, or commits its own."""
-    table = delivery.bound.queue.table
-    if delivery.worked:
-        raise ClaimError(
-            f"{table} {delivery.id!r}: the worker settles this delivery, with what its handler returns: "
-            f"{type(outcome).__name__} was refused. Return the outcome instead of writing it.",
-            table=table,
-            id=delivery.id,
-            attempt=delivery.number,
-        )
-    if delivery.given_back:
-        raise Closed(
-            f"{table} {delivery.id!r}: the row was given back without an outcome when the claim's block was "
-            f"left, or by a release; {type(outcome).__name__} was refused. Settle inside the block.",
-            table=table,
-            id=delivery.id,
-            attempt=delivery.number,
-        )
-    if delivery.settled:
-        where = (
-            " in a transaction of yours. Where that was rolled back, leave the claim's block: it gives the "
-            "row back. A rollback of transaction(conn) tells the delivery by itself"
-        )
-        raise AlreadySettled(
-            f"{table} {delivery.id!r}: this delivery is settled{where if delivery.joined else ''}; a second "
-            f"outcome ({type(outcome).__name__}) was refused.",
-            table=table,
-            id=delivery.id,
-            attempt=delivery.number,
-        )
-    session = session_of(conn, table=table)
+    _refuse(delivery, type(outcome).__name__)
+    session = session_of(conn, table=delivery.bound.queue.table)
     form = form_of(delivery.bound.queue)
     form.check(delivery, conn)
     _proven(session)
@@ -122,6 +94,37 @@ def settle(conn: Connection, delivery: Delivery[Any, Any], outcome: AnyOutcome) 
     run(session, delivery.bound, settling)
     if delivery.joined:
         joined.settled(session, delivery)
+
+
+def _refuse(delivery: Delivery[Any, Any], outcome: str) -> None:
+    """Raise for a delivery that an outcome is not to be written for: by nobody but its worker, no more,
+    or not again."""
+    kind: type[ClaimError] = ClaimError
+    if delivery.worked:
+        why = (
+            f"the worker settles this delivery, with what its handler returns: {outcome} was refused. "
+            "Return the outcome instead of writing it."
+        )
+    elif delivery.given_back:
+        kind = Closed
+        why = (
+            "the row was given back without an outcome when the claim's block was left, or by a release; "
+            f"{outcome} was refused. Settle inside the block."
+        )
+    elif delivery.settled:
+        kind = AlreadySettled
+        where = (
+            " in a transaction of yours. Where that was rolled back, leave the claim's block: it gives the "
+            "row back. A rollback of transaction(conn) tells the delivery by itself"
+        )
+        inside = where if delivery.joined else ""
+        why = f"this delivery is settled{inside}; a second outcome ({outcome}) was refused."
+    else:
+        return
+    table = delivery.bound.queue.table
+    raise kind(
+        f"{table} {delivery.id!r}: {why}", table=table, id=delivery.id, attempt=delivery.number
+    )
 
 
 def extend(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterable[L]) -> list[L]:

@@ -72,8 +72,8 @@ class Claim(Generic[D]):
             return
         self._left = True
         held = [cast("Delivery[Any, Any]", delivery) for delivery in self._deliveries]
-        open_ = [delivery for delivery in held if not delivery.settled]
+        settled = [delivery.settled for delivery in held]
         # where nothing could be given back a lease goes on, and can be settled over another connection
         if self._leave(error is not None):
-            for delivery in held:
-                delivery.given_back |= delivery in open_ or not delivery.settled
+            for delivery, before in zip(held, settled, strict=True):
+                delivery.given_back |= not (before and delivery.settled)

@@ -1,4 +1,4 @@
-"""Open blocks of `transaction(conn)`: that they are still what they were, and what was settled inside."""
+"""Open blocks of `transaction(conn)`: that they are still what they were, and what was done inside."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
+from sqlclaimgen.runtime.queue import Queue
 
 _numbers = itertools.count(1)
 
@@ -20,6 +21,10 @@ class Block:
     check: str | None
     """A savepoint that is there as long as the block's transaction is; None where the driver knows."""
     settled: list[Delivery[Any, Any]] = field(default_factory=list[Delivery[Any, Any]])
+    enqueued: dict[str, Queue[Any, Any, Any, Any]] = field(
+        default_factory=dict[str, Queue[Any, Any, Any, Any]]
+    )
+    """The tables that rows were added to, by name."""
 
 
 _open: dict[int, list[Block]] = {}
@@ -65,29 +70,38 @@ def prove(session: Session) -> None:
 
 def settled(session: Session, delivery: Delivery[Any, Any]) -> None:
     """A settlement joined the transaction that is open on the connection."""
-    blocks = _open.get(id(session.connection))
-    if blocks:
-        blocks[-1].settled.append(delivery)
+    if inside(session):
+        _open[id(session.connection)][-1].settled.append(delivery)
 
 
-def kept(session: Session) -> None:
-    """The innermost block ended well: what was settled in it counts as settled in the one around it."""
-    for delivery in _left(session):
-        settled(session, delivery)
+def enqueued(session: Session, queue: Queue[Any, Any, Any, Any]) -> None:
+    """A row was added in the transaction that is open on the connection."""
+    if inside(session):
+        _open[id(session.connection)][-1].enqueued[queue.table] = queue
+
+
+def kept(session: Session) -> Block:
+    """The innermost block ended well: what was done in it was done in the one around it."""
+    block = _left(session)
+    if inside(session):
+        outer = _open[id(session.connection)][-1]
+        outer.settled += block.settled
+        outer.enqueued |= block.enqueued
+    return block
 
 
 def undone(session: Session) -> None:
     """The innermost block was rolled back: its deliveries have no outcome, and can be given one."""
-    for delivery in _left(session):
+    for delivery in _left(session).settled:
         delivery.settled = delivery.joined = False
 
 
-def _left(session: Session) -> list[Delivery[Any, Any]]:
+def _left(session: Session) -> Block:
     blocks = _open[id(session.connection)]
-    inner = blocks.pop()
+    block = blocks.pop()
     if not blocks:
         del _open[id(session.connection)]
-    return inner.settled
+    return block
 
 
 _GONE = (

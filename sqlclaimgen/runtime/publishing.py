@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from sqlclaimgen.runtime import joined
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.queue import Queue
 
 AnyQueue = Queue[Any, Any, Any, Any]
 
 _WAKING = f"{__name__.rpartition('.')[0]}.worker.waking"
-_open: dict[int, dict[str, AnyQueue]] = {}
-"""What was enqueued in the open transactions that `transaction` will commit, by connection."""
 
 
 def enqueued(queue: AnyQueue, session: Session) -> None:
@@ -21,25 +20,13 @@ def enqueued(queue: AnyQueue, session: Session) -> None:
     if not session.in_transaction:
         _wake(queue)
         return
-    noted = _open.get(id(session.connection))
-    if noted is not None:
-        noted[queue.table] = queue
+    joined.enqueued(session, queue)
 
 
-def begun(session: Session) -> None:
-    """A transaction was opened that ends with `committed` or `undone`."""
-    _open[id(session.connection)] = {}
-
-
-def committed(session: Session) -> None:
-    """It was committed."""
-    for queue in _open.pop(id(session.connection), {}).values():
+def committed(block: joined.Block) -> None:
+    """A block was committed that rows may have been added in."""
+    for queue in block.enqueued.values():
         _wake(queue)
-
-
-def undone(session: Session) -> None:
-    """It was rolled back."""
-    _open.pop(id(session.connection), None)
 
 
 def _wake(queue: AnyQueue) -> None:

@@ -29,6 +29,7 @@ from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.driving import session_of
 from sqlclaimgen.runtime.errors import ClaimError
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard
+from sqlclaimgen.runtime.protocols import exhausted
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.transactions import transaction
 from sqlclaimgen.runtime.worker import failures
@@ -189,7 +190,7 @@ def _worked(
         # kept as it is: leaving the claim's block must not give it back
         delivery.lost = True
     elif not delivery.settled:
-        outcome = failures.effective(delivery, outcome)
+        outcome = exhausted.effective(delivery, outcome)
         by_hand.settle(conn, delivery, outcome)
     return Worked(delivery, outcome, error)
 
@@ -211,7 +212,7 @@ def _in_transaction(
             by_hand.settle(conn, delivery, outcome)
     except _Undone as undone:
         delivery.worked = False
-        outcome = failures.effective(delivery, undone.outcome)
+        outcome = exhausted.effective(delivery, undone.outcome)
         by_hand.settle(conn, delivery, outcome)
     return outcome
 

@@ -49,18 +49,15 @@ def transaction(conn: Connection) -> Generator[None, None, None]:
     except BaseException:
         session.rollback()
         raise
-    publishing.begun(session)
     try:
         yield
         joined.prove(session)
         session.commit()
     except BaseException:
-        publishing.undone(session)
         joined.undone(session)
         session.rollback()
         raise
-    joined.kept(session)
-    publishing.committed(session)
+    publishing.committed(joined.kept(session))
 
 
 def _name() -> str:
@@ -78,9 +75,8 @@ def _savepoint(session: Session) -> Generator[None, None, None]:
         session.run(f"RELEASE SAVEPOINT {name}", {})
     except BaseException:
         joined.undone(session)
-        with contextlib.suppress(
-            Exception
-        ):  # it is gone with its transaction, and the one around tells
+        # where it is gone with its transaction the block around tells
+        with contextlib.suppress(Exception):
             session.run(f"ROLLBACK TO SAVEPOINT {name}", {})
             session.run(f"RELEASE SAVEPOINT {name}", {})
         raise

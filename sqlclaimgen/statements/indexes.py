@@ -97,7 +97,8 @@ def ungrouped_index(table: Table, dialect: Dialect, where: str | None) -> Index:
 
 def _both(dialect: Dialect, one: str | None, other: str | None) -> str | None:
     """The condition of a partial index, where the database has those."""
-    return " AND ".join(c for c in (one, other) if c) if dialect.partial_indexes else None
+    given = [c for c in (one, other) if c]
+    return " AND ".join(given) if given and dialect.partial_indexes else None
 
 
 def indexes(

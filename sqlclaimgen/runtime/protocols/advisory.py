@@ -79,9 +79,7 @@ def _write(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
     bound, lock = delivery.bound, delivery.lock
     if lock is None:
         raise key_failures.lost(delivery, "its key was given back")
-    outcome = outcomes.effective(
-        bound, outcome, delivery.number, in_dead_group=exhausted.in_dead_group(delivery)
-    )
+    outcome = exhausted.effective(delivery, outcome)
     parameters = fence(delivery, lock)
     if (yield from outcomes.write(bound, outcome, parameters, delivery.id)):
         return

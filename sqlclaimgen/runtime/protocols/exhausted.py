@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from sqlclaimgen.runtime.deliveries import Delivery
+from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols import outcomes
 from sqlclaimgen.runtime.protocols.claimed import Claimed
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
@@ -47,9 +49,12 @@ def row_in_dead_group(bound: Bound, row: Claimed) -> bool:
     return _in_dead_group(bound, row.values)
 
 
-def in_dead_group(delivery: Delivery[Any, Any]) -> bool:
-    """Whether a delivery's row is in the group that holds dead letters."""
-    return _in_dead_group(delivery.bound, delivery.raw)
+def effective(delivery: Delivery[Any, Any], outcome: AnyOutcome) -> AnyOutcome:
+    """What an outcome comes to: a retry at the last attempt is a dead letter. In the group that holds
+    dead letters attempts are not limited."""
+    bound = delivery.bound
+    in_dead_group = _in_dead_group(bound, delivery.raw)
+    return outcomes.effective(bound, outcome, delivery.number, in_dead_group=in_dead_group)
 
 
 def _in_dead_group(bound: Bound, values: Sequence[Any]) -> bool:

@@ -67,9 +67,7 @@ def settle(delivery: Held, outcome: AnyOutcome, *, joined: bool) -> Protocol[Non
 
 def _write(delivery: Held, outcome: AnyOutcome) -> Protocol[bool]:
     bound = delivery.bound
-    outcome = outcomes.effective(
-        bound, outcome, delivery.number, in_dead_group=exhausted.in_dead_group(delivery)
-    )
+    outcome = exhausted.effective(delivery, outcome)
     fence = {"id": bound.id(delivery.spelled), "transaction": delivery.batch.transaction}
     if (yield from outcomes.write(bound, outcome, fence, delivery.id)):
         return True

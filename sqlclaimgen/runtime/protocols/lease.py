@@ -174,9 +174,7 @@ def settle(delivery: Lease, outcome: AnyOutcome, *, joined: bool) -> Protocol[No
 
 def _write(delivery: Lease, outcome: AnyOutcome) -> Protocol[None]:
     bound = delivery.bound
-    outcome = outcomes.effective(
-        bound, outcome, delivery.number, in_dead_group=exhausted.in_dead_group(delivery)
-    )
+    outcome = exhausted.effective(delivery, outcome)
     if not (yield from outcomes.write(bound, outcome, fence(delivery), delivery.id)):
         name = type(outcome).__name__
         raise _lost(delivery, f"{name} changed nothing. Roll back what this delivery did", name)

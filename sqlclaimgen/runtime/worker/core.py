@@ -79,13 +79,16 @@ class Core:
             self._main.cancel()
 
     def _run(self) -> None:
+        error: BaseException | None = None
         try:
             asyncio.run(self._work())
-        except BaseException as error:
-            self.ended.set_exception(self._ended_by() or error)
+        except BaseException as caught:
+            error = caught
+        error = self._ended_by() or error
+        if error is None:
+            self.ended.set_result(None)
         else:
-            asked = self._ended_by()
-            self.ended.set_exception(asked) if asked else self.ended.set_result(None)
+            self.ended.set_exception(error)
 
     def _ended_by(self) -> BaseException | None:
         """SystemExit, or its like, that a handler raised."""

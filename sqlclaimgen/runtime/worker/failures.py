@@ -10,7 +10,6 @@ from sqlclaimgen.runtime.backoff import delay_of
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.errors import RowInvalid
 from sqlclaimgen.runtime.outcomes import AnyOutcome, DeadLetter, Retry, RetryAfter
-from sqlclaimgen.runtime.protocols import exhausted, outcomes
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker.events import log
 from sqlclaimgen.runtime.worker.settings import Settings
@@ -46,16 +45,6 @@ def outcome_of(
         return Retry(text)
     delay = _delay(queue, settings, attempt, error)
     return RetryAfter(delay, text) if delay else Retry(text)
-
-
-def effective(delivery: Delivery[Any, Any], outcome: AnyOutcome) -> AnyOutcome:
-    """What an outcome comes to: a retry at the last attempt is a dead letter, and is reported as one."""
-    return outcomes.effective(
-        delivery.bound,
-        outcome,
-        delivery.number,
-        in_dead_group=exhausted.in_dead_group(delivery),
-    )
 
 
 def _delay(

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError, FaultKind, SettlementUnknown, StatementFailed
 from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols import exhausted
 from sqlclaimgen.runtime.protocols.held import HeldForm
 from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.queue import Queue
@@ -182,7 +183,7 @@ class HeldDeliverer:
     # -- the end -------------------------------------------------------------------------------
 
     async def _settle(self, work: Work, outcome: AnyOutcome) -> None:
-        outcome = failures.effective(work.delivery, outcome)
+        outcome = exhausted.effective(work.delivery, outcome)
         fields = {**work.fields, "outcome": type(outcome).__name__}
         try:
             await work.session.drive(self._form.finish(work.delivery, outcome))

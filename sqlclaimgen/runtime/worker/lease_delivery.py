@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlclaimgen.runtime.errors import LeaseLost, SettlementUnknown
 from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols import exhausted
 from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker import failures
@@ -126,7 +127,7 @@ class LeaseDeliverer:
         # a settlement of the handler's own that joined a transaction counts where that was committed:
         # then this one finds nothing
         item.own = delivery.settled and not item.failed
-        return outcome and failures.effective(delivery, outcome)
+        return outcome and exhausted.effective(delivery, outcome)
 
     async def _failed(self, item: InWork, error: BaseException) -> AnyOutcome | None:
         """The outcome of what the handler raised; None when nothing is to be written."""

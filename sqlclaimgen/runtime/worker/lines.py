@@ -10,8 +10,7 @@ from sqlclaimgen.runtime.backoff import Backoff
 from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
 from sqlclaimgen.runtime.queue import Bound, Queue
 from sqlclaimgen.runtime.steps import Protocol
-from sqlclaimgen.runtime.worker.connecting import CONNECT as CONNECT
-from sqlclaimgen.runtime.worker.connecting import Connector
+from sqlclaimgen.runtime.worker.connecting import CONNECT, Connector
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.opening import open_session
 from sqlclaimgen.runtime.worker.sessions import AsyncSession

@@ -11,7 +11,7 @@ from typing import Any
 from sqlclaimgen.runtime.worker.lanes import finished
 
 MOMENT = 1.0
-"""Seconds."""
+"""Seconds that a stop may come later than the cancellation of handlers that belongs to it."""
 
 
 class HandlerCancelled(Exception):

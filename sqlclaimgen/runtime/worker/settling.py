@@ -13,7 +13,8 @@ from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.protocols.extending import key_of
 from sqlclaimgen.runtime.protocols.transaction import in_transaction
 from sqlclaimgen.runtime.steps import Protocol
-from sqlclaimgen.runtime.worker.lines import CONNECT, Line
+from sqlclaimgen.runtime.worker.connecting import CONNECT
+from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.work import InWork
 
 BATCH = 100

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError, FaultKind, LeaseLost, StatementFailed
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard, Retry
-from sqlclaimgen.runtime.protocols import handler_transaction, lease
+from sqlclaimgen.runtime.protocols import exhausted, handler_transaction, lease
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.steps import (
     CheckConstraints,
@@ -17,7 +17,6 @@ from sqlclaimgen.runtime.steps import (
     Rollback,
     RollbackToSavepoint,
 )
-from sqlclaimgen.runtime.worker import failures
 from sqlclaimgen.runtime.worker.guarding import require_open
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.lines import Line
@@ -36,30 +35,25 @@ def rolled_back() -> Protocol[None]:
     yield Rollback()
 
 
-def acked(item: InWork, outcome: AnyOutcome) -> Protocol[None]:
+def acked(delivery: Lease, outcome: AnyOutcome) -> Protocol[None]:
     """The ack as the last statement of the handler's transaction, then its COMMIT. A lost lease rolls
     everything back."""
-    delivery = item.delivery
-    try:
-        yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
-        yield from lease.settle(delivery, outcome, joined=True)
-        if delivery.bound.codec.checks_early:
-            yield CheckConstraints()
-        yield Commit()
-    except GeneratorExit:
-        raise
-    except BaseException:
-        delivery.settled = delivery.joined = False
-        yield Rollback()
-        raise
-    delivery.joined = False
+    yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
+    yield from lease.settle(delivery, outcome, joined=True)
+    if delivery.bound.codec.checks_early:
+        yield CheckConstraints()
 
 
 def settled_alone(delivery: Lease, outcome: AnyOutcome) -> Protocol[None]:
     """Undo what the handler wrote, and write its outcome under the lock that holds the row."""
+    yield RollbackToSavepoint(handler_transaction.SAVEPOINT)
+    yield from lease.settle(delivery, outcome, joined=True)
+
+
+def committed(delivery: Lease, ending: Protocol[None]) -> Protocol[None]:
+    """Carry out the end of the handler's transaction, and its COMMIT. What fails rolls everything back."""
     try:
-        yield RollbackToSavepoint(handler_transaction.SAVEPOINT)
-        yield from lease.settle(delivery, outcome, joined=True)
+        yield from ending
         yield Commit()
     except GeneratorExit:
         raise
@@ -144,13 +138,12 @@ class TransactionalHandlers:
         if not isinstance(outcome, Ack | Discard):
             return await self._alone(session, item, outcome)
         try:
-            await session.drive(acked(item, outcome))
-        except StatementFailed as error:
-            if error.kind is not FaultKind.LOST or error.statement != "commit":
+            await self._end(session, item, acked(item.delivery, outcome))
+        except StatementFailed:
+            if not item.unanswered:
                 raise
             # an ack over another connection could commit without the handler's writes; this finds
             # the row without the token where the COMMIT counted
-            item.unanswered = True
             return Retry("the server did not answer the COMMIT of the handler's transaction")
         return outcome
 
@@ -162,12 +155,20 @@ class TransactionalHandlers:
         if outcome is None or not item.holds:
             await self._undo(session)
             return outcome
-        outcome = failures.effective(item.delivery, outcome)
+        outcome = exhausted.effective(item.delivery, outcome)
         try:
-            await session.drive(settled_alone(item.delivery, outcome))
+            await self._end(session, item, settled_alone(item.delivery, outcome))
         except ClaimError:
-            item.delivery.lost = False  # the caller finds out
+            item.delivery.lost = False  # the caller writes it, and tells what comes of that
         return outcome
+
+    async def _end(self, session: AsyncSession, item: InWork, ending: Protocol[None]) -> None:
+        """Commit the handler's transaction. Takes note of a COMMIT that got no answer."""
+        try:
+            await session.drive(committed(item.delivery, ending))
+        except StatementFailed as error:
+            item.unanswered = error.kind is FaultKind.LOST and error.statement == "commit"
+            raise
 
     async def _undo(self, session: AsyncSession) -> None:
         try:

@@ -364,6 +364,28 @@ def test_a_row_whose_lease_is_over_is_settled_before_its_lock_ends(
 
 
 @on_cases(ABOVE[0])
+def test_a_commit_without_an_answer_under_the_lock_is_no_loss(stand: Stand) -> None:
+    # it counted: afterwards the row is not there, and nobody can tell that from a lease that was lost
+    module = leasing(stand.generated.module("jobs"), 30)
+    (id,) = stand.enqueue([{"payload": 1}])
+    log = Log()
+    worker = worker_of(
+        "blocking",
+        stand,
+        lambda *given: stand.module.DeadLetter("no"),
+        module=module,
+        on_event=log,
+        transactional=True,
+        concurrency=1,
+    )
+    # the claim's COMMIT is the first
+    with injected(Injector(stand.database, Strike("commit", 1, after=True))) as injector:
+        OnThread(worker, until="empty").join(60)
+    assert injector.struck and [row["id"] for row in stand.rows(dead=True)] == [id]
+    assert log.ids(EventKind.UNKNOWN) == [id] and not log.of(EventKind.LOST)
+
+
+@on_cases(ABOVE[0])
 def test_a_row_that_cannot_be_extended_holds_up_no_claim(stand: Stand) -> None:
     module = leasing(stand.generated.module("jobs"), 1)
     stand.enqueue([{"payload": "long"}])
