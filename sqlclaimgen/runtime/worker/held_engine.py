@@ -105,10 +105,11 @@ class HeldEngine:
             # a connection that is closed gives up what it holds
             await asyncio.gather(*(line.drop() for line in self._lines))
 
-    def _open_slot(self) -> None:
-        """One more slot, and with it a connection, unless one is free or all are open."""
+    def _open_slot(self, *, taking: int = 0) -> None:
+        """One more slot, and with it a connection, unless one is free or all are open. `taking`: slots
+        that are about to have a row."""
         number = len(self._tasks)
-        if number < len(self._lines) and self._slots.taken >= number:
+        if number < len(self._lines) and self._slots.taken + taking >= number:
             self._tasks.append(asyncio.ensure_future(self._slot(self._lines[number])))
             self._opened.set()
 
@@ -129,9 +130,8 @@ class HeldEngine:
                 await line.pause(error, self._stop)
                 continue
             if work is not None:
-                with slots.holding():
-                    self._open_slot()
-                    await self._deliverer.deliver(work)
+                self._open_slot(taking=1)
+                await self._deliverer.deliver(work)
                 continue
             line.worked()
             if slots.until_empty:

@@ -15,8 +15,6 @@ class Slots:
         self._busy = 0
         self._looking = 0
         self._kept = 0
-        self.taken = 0
-        """Slots that have a row, whatever they do with it."""
         self.until_empty = False
         """Whether the worker ends when nothing is due."""
         self.ended = asyncio.Event()
@@ -28,6 +26,11 @@ class Slots:
     def busy(self) -> bool:
         """Whether a delivery is in work."""
         return self._busy > 0
+
+    @property
+    def taken(self) -> int:
+        """Slots that have a row, whatever they do with it."""
+        return self._busy + self._kept
 
     @property
     def can_keep(self) -> bool:
@@ -43,15 +46,6 @@ class Slots:
             yield
         finally:
             self._looking -= 1
-
-    @contextlib.contextmanager
-    def holding(self) -> Generator[None]:
-        """While the block runs, one more slot has a row."""
-        self.taken += 1
-        try:
-            yield
-        finally:
-            self.taken -= 1
 
     @contextlib.contextmanager
     def working(self) -> Generator[None]:
