@@ -25,16 +25,18 @@ COUNTS = {
 }
 """How many entries each kind has."""
 
-ROW = re.compile(r"\| ([A-Z]{2}-\d\d) \| (.+?) \| (.+) \| (.+) \|")
+ROW = re.compile(r"\| ((?:[A-Z]{2}|N)-\d\d) \| (.+?) \| (.+) \| (.+) \|")
+FOUND = re.compile(r"\| ((?:[A-F]-\d+|G-[A-E]\d+)) \| (.+?) \| (.+) \|")
+"""What was found by trying this project itself: no reports."""
 
 
 def rows() -> list[tuple[str, str]]:
     lines = [
-        line for line in PAGE.read_text("utf-8").splitlines() if re.match(r"\| [A-Z]{2}-", line)
+        line for line in PAGE.read_text("utf-8").splitlines() if re.match(r"\| [A-Z]{1,2}-", line)
     ]
-    matches = [ROW.fullmatch(line) for line in lines]
+    matches = [ROW.fullmatch(line) or FOUND.fullmatch(line) for line in lines]
     assert all(matches), [line for line, match in zip(lines, matches, strict=True) if not match]
-    return [(match[1], match[4]) for match in matches if match]
+    return [(match[1], match.groups()[-1]) for match in matches if match]
 
 
 def test_every_entry_is_there_once() -> None:
@@ -47,7 +49,9 @@ def test_every_entry_is_there_once() -> None:
 def test_every_test_named_exists() -> None:
     for entry, here in rows():
         named = re.findall(r"\]\(\.\./(tests/[^)]+)\) `(test_\w+)`", here)
-        assert named or here.startswith("Cannot "), f"{entry} names no test and gives no reason"
+        assert named or here.startswith(("Cannot ", "None: ")), (
+            f"{entry} names no test and gives no reason"
+        )
         for path, test in named:
             text = (ROOT / path).read_text("utf-8")
             assert re.search(rf"^(async )?def {test}\(", text, re.MULTILINE), f"{path}::{test}"
