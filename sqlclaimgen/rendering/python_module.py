@@ -20,7 +20,7 @@ from sqlclaimgen.rendering import (
     vendored,
 )
 from sqlclaimgen.rendering.python_types import Types
-from sqlclaimgen.statements import columns
+from sqlclaimgen.statements import columns, queues
 from sqlclaimgen.templating import environment
 
 if TYPE_CHECKING:
@@ -82,11 +82,7 @@ def _context(
         "row_columns": [python_settings.column(column, types) for column in row],
         "new_columns": [python_settings.column(column, types) for column in new],
         "id": _field(table.id, types, None),
-        "order": [
-            c.field
-            for c in (table.column(r) for r in (Role.PRIORITY, Role.RETRY_AFTER, Role.ID))
-            if c is not None
-        ],
+        "order": queues.arguments(table, plans)["order"],
         "retry_after": retry_after,
         "group_type": types.plain(group) if group else "",
         "dedupe_field": dedupe,
