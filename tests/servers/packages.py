@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from .programs import cache_folder, fetched_program
+from .programs import WRAPPED, cache_folder, fetched_program, newer, override_variable, tree_of
 
 _PACKAGES = {
     "postgres": "postgresql",
@@ -27,6 +27,11 @@ _PACKAGES = {
 }
 # MySQL left Debian's stable releases; sid's packages bring their own C library along.
 _PACKAGES_OF_SID = {"mysql": ("mysql-server-core", "mysql-client-core")}
+_NEWER_PACKAGES_OF_SID = {
+    "postgres": ("postgresql",),
+    "mariadb": ("mariadb-server", "mariadb-client"),
+}
+_PROGRAMS = ("usr/bin/*", "usr/sbin/*", "usr/lib/postgresql/*/bin/*")
 
 _KEYRINGS = (
     "/usr/share/keyrings/debian-archive-keyring.gpg",
@@ -59,22 +64,52 @@ def fetch(name: str) -> None:
     if not sources:
         raise FetchFailed(f"{name}: no archive of this release in apt's own sources.")
     with _locked_cache() as cache, tempfile.TemporaryDirectory(dir=cache) as scratch:
-        if name in _PACKAGES_OF_SID:
+        of_sid = _NEWER_PACKAGES_OF_SID if newer(name) else _PACKAGES_OF_SID
+        if name in of_sid:
             if platform.freedesktop_os_release().get("ID") != "debian":
-                raise FetchFailed("MySQL: install mysqld, version 8.0.1 or newer (mysql-server).")
+                raise FetchFailed(
+                    f"{name}: only Debian's unstable release has it as a package. Install it, and set "
+                    f"{override_variable(name)} to the path of its server program."
+                )
             sid = _Source(sources[0].uri, "sid", "main")
-            debs = _download(Path(scratch), [sid], _PACKAGES_OF_SID[name], alone=True)
+            debs = _download(Path(scratch), [sid], of_sid[name], alone=True)
         else:
             debs = _download(Path(scratch), sources, (_PACKAGES[name],), alone=False)
         tree = Path(scratch, "tree")
         tree.mkdir(mode=0o755)
         for deb in debs:
             _run(["dpkg-deb", "-x", str(deb), str(tree)], dict(os.environ))
-        program = fetched_program(name, tree)
+        final = tree_of(name)
+        if newer(name):
+            _wrap(tree, final)
+        shutil.rmtree(final, ignore_errors=True)
+        tree.rename(final)
+        program = fetched_program(name, final)
         if program is None or not program.version_text():
+            shutil.rmtree(final)
             raise FetchFailed(f"{name}: the fetched program does not run on this machine.")
-        shutil.rmtree(cache / name, ignore_errors=True)
-        tree.rename(cache / name)
+
+
+def _wrap(tree: Path, final: Path) -> None:
+    """Replaces each program of the tree by a script that starts it with the tree's own loader: these
+    programs start one another. `final` is the folder the tree is moved to."""
+    loader = next(tree.glob("usr/lib/*-linux-gnu*/ld-linux*.so.*")).relative_to(tree)
+    libraries = ":".join(
+        str(final / folder.relative_to(tree))
+        for pattern in ("usr/lib/*-linux-gnu*", "lib/*-linux-gnu*")
+        for folder in sorted(tree.glob(pattern))
+    )
+    for path in sorted(file for pattern in _PROGRAMS for file in tree.glob(pattern)):
+        if path.is_symlink() or not path.is_file() or path.read_bytes()[:4] != b"\x7fELF":
+            continue
+        real = path.with_name(f"{path.name}.elf")
+        path.rename(real)
+        moved = final / real.relative_to(tree)
+        path.write_text(
+            f'#!/bin/sh\nexec "{final / loader}" --argv0 "$0" --library-path "{libraries}" "{moved}" "$@"\n'
+        )
+        path.chmod(0o755)
+    (tree / WRAPPED).touch()
 
 
 def _machine_sources() -> list[_Source]:

@@ -14,6 +14,12 @@ from pathlib import Path
 NAMES = ("postgres", "mariadb", "mysql", "sqlite", "pgbouncer")
 """Every program the tests need, under the name this module finds it by."""
 
+NEWER = ("postgres", "mariadb")
+"""The programs that have a newer version in Debian's unstable release."""
+
+RELEASE_VARIABLE = "SQLCLAIMGEN_TEST_RELEASE"
+"""Set to `newer`, tests run on the newest servers that Debian has instead of this machine's."""
+
 _EXECUTABLES = {
     "postgres": "postgres",
     "mariadb": "mariadbd",
@@ -22,6 +28,10 @@ _EXECUTABLES = {
     "pgbouncer": "pgbouncer",
 }
 _SYSTEM_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/bin", "/usr/local/bin")
+
+
+WRAPPED = "wrapped"
+"""A file in a tree whose programs start their own loader."""
 
 
 class ProgramMissing(Exception):
@@ -108,6 +118,20 @@ def cache_folder() -> Path:
     return Path.home() / ".cache" / "sqlclaimgen-tests"
 
 
+def newer(name: str) -> bool:
+    """Whether this run asks for the newest version of the program. Raises ValueError where the
+    variable has another value."""
+    value = os.environ.get(RELEASE_VARIABLE, "")
+    if value not in ("", "newer"):
+        raise ValueError(f"{RELEASE_VARIABLE} is {value!r}; set it to newer, or not at all.")
+    return bool(value) and name in NEWER
+
+
+def tree_of(name: str) -> Path:
+    """The folder of the cache that a program's packages are unpacked into."""
+    return cache_folder() / (f"{name}-newer" if newer(name) else name)
+
+
 def override_variable(name: str) -> str:
     """The environment variable that names another executable for this program."""
     return f"SQLCLAIMGEN_TEST_{name.upper()}"
@@ -135,6 +159,10 @@ def _candidates(name: str) -> Iterator[Program]:
     if override := os.environ.get(override_variable(name)):
         yield Program(Path(override))
         return
+    if newer(name):
+        if fetched := fetched_program(name, tree_of(name)):
+            yield fetched
+        return
     executable = _EXECUTABLES[name]
     if name == "postgres":
         # Debian keeps each version's programs in a folder of their own, off PATH.
@@ -146,7 +174,7 @@ def _candidates(name: str) -> Iterator[Program]:
     for folder in _SYSTEM_FOLDERS:
         if os.access(f"{folder}/{executable}", os.X_OK):
             yield Program(Path(folder, executable))
-    if fetched := fetched_program(name, cache_folder() / name):
+    if fetched := fetched_program(name, tree_of(name)):
         yield fetched
 
 
@@ -170,6 +198,8 @@ def fetched_program(name: str, tree: Path) -> Program | None:
     ]
     libraries = ":".join(map(str, folders))
     loaders = sorted(tree.glob("usr/lib/*-linux-gnu*/ld-linux*.so.*"))
+    if loaders and (tree / WRAPPED).exists():
+        return Program(found[-1], (), {}, tree)
     if loaders:
         return Program(found[-1], (str(loaders[0]), "--library-path", libraries), {}, tree)
     return Program(found[-1], (), {"LD_LIBRARY_PATH": libraries}, tree)
