@@ -5,13 +5,31 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import sys
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.keys import PROCESS, space_of
 from sqlclaimgen.runtime.steps import DropKey, HoldKey, KeysInUse, Result, Step
+
+_WHOLE_FILE = (
+    sqlite3.SQLITE_READONLY,  # also: the file was moved or removed under the connection
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_NOTADB,
+)
+"""Errors that concern the database file and not a row of it."""
+
+
+def _primary(error: BaseException) -> int:
+    """SQLite's primary code of an error; 0 where it has none."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _text(value: bytes) -> str | bytes:
@@ -28,6 +46,12 @@ class SQLiteSession(Session):
 
     dialect = "sqlite"
 
+    def __init__(self, connection: Any) -> None:
+        super().__init__(connection)
+        self._file = ""
+        self._identity: tuple[int, int] | None = None
+        """The file that a worker's own connection has open."""
+
     @property
     def in_transaction(self) -> bool:
         return not self.broken and bool(self.connection.in_transaction)
@@ -40,6 +64,10 @@ class SQLiteSession(Session):
             return True  # it is closed
 
     def begin(self, isolation: str) -> None:
+        if self._file and _identity(self._file) != self._identity:
+            raise ConnectionError(
+                f"{self._file} was replaced or removed after this connection had opened it"
+            )
         # a deferred BEGIN that reads, then writes, fails at once in spite of the busy timeout
         self.run("BEGIN IMMEDIATE", {})
 
@@ -101,8 +129,32 @@ class SQLiteSession(Session):
             self.connection.autocommit = sqlite3.LEGACY_TRANSACTION_CONTROL
         self.connection.isolation_level = None
         # a wait for another writer ends as a conflict, before the statement's limit breaks the connection
-        self.run(f"PRAGMA busy_timeout = {int(min(10.0, limit * 0.75) * 1000)}", {})
-        self.run("PRAGMA journal_mode = WAL", {})
+        patience = min(10.0, limit * 0.75)
+        self.run(f"PRAGMA busy_timeout = {int(patience * 1000)}", {})
+        self._file = self.run("PRAGMA database_list", {}).rows[0][2]
+        self._identity = _identity(self._file)
+        try:
+            self._write_ahead(patience)
+        except sqlite3.OperationalError as error:
+            if _primary(error) not in _WHOLE_FILE:
+                raise
+            raise OSError(
+                f"{self._file} cannot be written ({error}). SQLite needs write access to the file and to its "
+                "folder, and WAL needs a local file system"
+            ) from error
+
+    def _write_ahead(self, patience: float) -> None:
+        """Set the journal to WAL where it is not set. Only then does SQLite need the file for itself,
+        and it does not wait for that: tried again for `patience` seconds."""
+        until = time.monotonic() + patience
+        while self.run("PRAGMA journal_mode", {}).rows[0][0] not in ("wal", "memory"):
+            try:
+                self.run("PRAGMA journal_mode = WAL", {})
+                return
+            except sqlite3.OperationalError as error:
+                if self.fault(error) is not FaultKind.CONFLICT or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
 
     def abort(self) -> None:
         self.connection.interrupt()
@@ -112,10 +164,19 @@ class SQLiteSession(Session):
             return None
         if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
             return FaultKind.LOST
-        if isinstance(error, sqlite3.OperationalError):
-            primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                return FaultKind.CONFLICT
+        if _primary(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return FaultKind.CONFLICT
+        if _primary(error) in _WHOLE_FILE:
+            return FaultKind.LOST
         if isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error):
             return FaultKind.UNIQUE
         return FaultKind.REFUSED
+
+
+def _identity(file: str) -> tuple[int, int] | None:
+    """What tells a file from another of its name; None where there is none."""
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
