@@ -2,6 +2,7 @@
 #
 #   make demo               the whole round on SQLite, no server needed
 #   make test [ARGS=...]    all tests, on real servers that it fetches where they are missing
+#   make test-newer         what differs by version, on the newest PostgreSQL and MariaDB of Debian
 #   make soak MINUTES=10    the long explorations, sharing that time
 #   make check              linters, formatter, both type checkers
 #   make format             what the linter and the formatter can do by themselves
@@ -17,7 +18,13 @@ MINUTES ?= 10
 PARALLEL ?= 2
 ARGS ?=
 
-.PHONY: demo test soak check format servers dev dist clean
+# What a server's version can change: statements, plans, locks, who gets which row.
+NEWER := tests/test_servers.py tests/conformance/test_statements_run.py tests/conformance/test_plans.py \
+	tests/conformance/test_claiming.py tests/conformance/test_fencing.py \
+	tests/conformance/row_lock/test_contention.py tests/conformance/row_lock/test_locks.py \
+	tests/conformance/advisory/test_taking.py tests/conformance/fifo/test_fifo_exclusion.py
+
+.PHONY: demo test test-newer soak check format servers dev dist clean
 .DEFAULT_GOAL := test
 
 demo: $(VENV)/.package
@@ -25,6 +32,10 @@ demo: $(VENV)/.package
 
 test: dev servers
 	$(BIN)/pytest -n $(PARALLEL) --dist loadfile $(ARGS)
+
+test-newer: export SQLCLAIMGEN_TEST_RELEASE = newer
+test-newer: dev servers
+	$(BIN)/pytest -n $(PARALLEL) --dist loadfile -k "postgres or mariadb" $(NEWER) $(ARGS)
 
 soak: dev servers
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -m soak $(ARGS)

@@ -172,7 +172,7 @@ SETTINGS: tuple[dict[str, str], ...] = (
     {"enable_nestloop": "off", "enable_material": "off"},
     {"enable_seqscan": "off"},
     {
-        "force_parallel_mode": "on",
+        "debug_parallel_query": "on",
         "parallel_setup_cost": "0",
         "parallel_tuple_cost": "0",
         "min_parallel_table_scan_size": "0",
@@ -182,6 +182,16 @@ SETTINGS: tuple[dict[str, str], ...] = (
 )
 
 
+RENAMED = {"debug_parallel_query": ((16,), "force_parallel_mode")}
+"""Settings with the version that named them so, and their name before."""
+
+
+def named(stand: Stand, setting: str) -> str:
+    """A setting as the server of this run calls it."""
+    since, before = RENAMED.get(setting, ((), setting))
+    return setting if stand.database.server.version_info >= since else before
+
+
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: ",".join(s) or "as it is")
 @on_cases(on(FULL, "postgres"), on(PLAIN, "postgres"))
 def test_one_lock_under_every_plan(stand: Stand, settings: dict[str, str]) -> None:
@@ -189,7 +199,7 @@ def test_one_lock_under_every_plan(stand: Stand, settings: dict[str, str]) -> No
     stand.database.execute("ANALYZE")
     connection = stand.connect(autocommit=True)
     for name, value in settings.items():
-        connection.execute(f"SET {name} = {value}")
+        connection.execute(f"SET {named(stand, name)} = {value}")
     others: list[Any] = []
     for n in range(10):
         with stand.claim(connection) as claim:
