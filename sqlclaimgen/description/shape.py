@@ -138,7 +138,8 @@ class TableShape(Shape):
         default=None,
         description=(
             "Selects the advisory lock form. The key, with columns in braces; rows with the"
-            " same key run one at a time. `{{` and `}}` are braces."
+            " same key run one at a time. The columns are integers, text or uuid, and never null."
+            " `{{` and `}}` are braces."
         ),
         examples=["accounts-{account}"],
     )
@@ -189,7 +190,9 @@ class TableShape(Shape):
         default=None,
         description=(
             "The level of the claim's transaction in the row lock form, and of "
-            "transactional handlers. `read committed` unless set."
+            "transactional handlers. `read committed` unless set. `serializable` is refused for the row "
+            "lock form where MySQL or MariaDB are among the dialects, and FIFO groups need "
+            "`read committed`."
         ),
     )
     mode: Annotated[str, OneOf(("immediate", "exclusive"))] | None = Field(

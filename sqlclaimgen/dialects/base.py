@@ -153,8 +153,11 @@ class Dialect(ABC):
         """What a write of `rows`, in words, locks."""
         return rows
 
-    locks_of_insert: ClassVar[str] = "nothing that others wait for"
-    """What an enqueue locks, in words."""
+    def locks_of_insert(self, *, generated: bool) -> str:
+        """What an enqueue locks, in words. `generated`: the database numbers the rows."""
+        waited_for = "" if generated else "; another insert of the same id waits for the commit"
+        return f"the new row, which nobody else sees before the commit{waited_for}"
+
     locks_more: ClassVar[bool] = False
     """Whether a claim without its index locks rows that it does not take."""
 

@@ -60,7 +60,8 @@ class SQLite(Dialect):
         "do not see each other's keys and may both deliver a row.",
     )
 
-    locks_of_insert = "the one writer's lock, until the commit"
+    def locks_of_insert(self, *, generated: bool) -> str:
+        return "the one writer's lock, until the commit"
 
     def locked(self, rows: str) -> str:
         return "the one writer's lock"

@@ -29,7 +29,8 @@ _HOW = {
 _CRASH = {
     Form.ROW_LOCK: "A crash does not spend an attempt: its rollback undoes everything.",
     Form.LEASE: "A crash spends an attempt, and the row is due again when its lease runs out.",
-    Form.ADVISORY_LOCK: "A crash spends an attempt, and the row is due again at once.",
+    Form.ADVISORY_LOCK: "A crash spends an attempt, and the row is due again "
+    "when the server has noticed that the session is gone.",
 }
 
 _DELIVERY = {
@@ -39,8 +40,8 @@ _DELIVERY = {
 }
 
 _NOTICED = (
-    "when the server notices that the session is gone: at once for a killed process, after a "
-    "keepalive for a host that vanished"
+    "when the server notices that the session is gone: at once for a killed process; for a host that "
+    "vanished after a TCP keepalive, which takes about two hours with the defaults of Linux"
 )
 
 
@@ -71,9 +72,9 @@ def crashes(table: Table) -> Iterator[tuple[str, str, str]]:
     spent = ", one attempt spent" if table.has(Role.ATTEMPT) else ""
     if table.form is Form.ROW_LOCK:
         yield ("before the handler starts", "rolls back", "due, as if nobody had asked")
-        yield ("while the handler runs", f"rolls back, {_NOTICED}", "due at once, no attempt spent")
-        yield ("during the settlement", "rolls back", "due at once, no attempt spent")
-        yield ("COMMIT sent, no answer", "has committed or rolled back", "settled, or due at once")
+        yield ("while the handler runs", f"rolls back, {_NOTICED}", "due then, no attempt spent")
+        yield ("during the settlement", "rolls back", "due then, no attempt spent")
+        yield ("COMMIT sent, no answer", "has committed or rolled back", "settled, or due then")
         return
     yield ("before the claim's COMMIT", "rolls back", "due, as if nobody had asked")
     if table.form is Form.LEASE:
@@ -93,8 +94,8 @@ def crashes(table: Table) -> Iterator[tuple[str, str, str]]:
         )
         return
     yield ("after it, before the handler starts", f"drops the lock, {_NOTICED}", f"due{spent}")
-    yield ("while the handler runs", f"drops the lock, {_NOTICED}", f"due at once{spent}")
-    yield ("during the settlement", "rolls back, drops the lock", f"due at once{spent}")
+    yield ("while the handler runs", f"drops the lock, {_NOTICED}", f"due then{spent}")
+    yield ("during the settlement", "rolls back, drops the lock", f"due then{spent}")
     yield (
         "after the settlement's COMMIT, before the unlock",
         "drops the lock with the session",

@@ -25,7 +25,7 @@ def diagram(table: Table, database: str) -> list[str]:
         "participant P as Producer",
         "participant W as Worker",
         f"participant D as {database}",
-        "P->>D: enqueue, in a transaction of its own",
+        "P->>D: enqueue, in the producer's own transaction",
     ]
     bodies = {Form.LEASE: _lease, Form.ROW_LOCK: _row_lock, Form.ADVISORY_LOCK: _advisory}
     return [*lines, *_indented(bodies[table.form](table))]
@@ -49,7 +49,7 @@ def _guarded(table: Table, begin: str) -> list[str]:
         return [f"W->>D: {begin}, claim"]
     return [
         f"W->>D: {begin}, guard",
-        "Note over W,D: the group is this claim's until it ends",
+        "Note over W,D: no other claim takes a row of this group until this transaction has ended",
         "W->>D: claim, a fresh statement that sees the head of the group",
     ]
 
@@ -109,9 +109,9 @@ def _row_lock(table: Table) -> list[str]:
 
 def _advisory(table: Table) -> list[str]:
     return [
-        "W->>D: claim",
+        "W->>D: BEGIN, claim",
         "D-->>W: a due row whose key nobody holds, and the lock on its key",
-        "W->>D: BEGIN, take",
+        "W->>D: take",
         f"Note over D: the row is read again under its whole condition{_counting(table)}",
         *_given_up(table),
         "W->>D: COMMIT",

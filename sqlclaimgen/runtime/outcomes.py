@@ -40,7 +40,7 @@ class RetryAfter:
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """Finished like an ack, counted apart."""
+    """Finished as an ack does it; only a worker's events tell the two apart."""
 
 
 @dataclass(frozen=True, slots=True)

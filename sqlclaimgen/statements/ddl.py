@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.statements.names_in_sql import ColumnInSQL, NamesInSQL
 
 _COMMENTS = {
-    Role.ATTEMPT: "Number of the next delivery, from 1; one more while a delivery is in work.",
+    Role.ATTEMPT: "Number of the next delivery, from 1. Each claim adds one.",
     Role.LOCKED_UNTIL: "Lease: the row is held until then. NULL: free.",
     Role.RETRY_AFTER: "The row is not due before.",
     Role.PROCESSED_AT: "When the row was finished. NULL: not yet.",

@@ -98,7 +98,7 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         _runtime.settle(conn, self, RetryAfter(delay))
 
     def discard(self, conn: Connection) -> None:
-        """Finish the row like ack, counted apart."""
+        """Finish the row as ack does. Only a worker's events tell the two apart."""
         _runtime.settle(conn, self, Discard())
 
     def dead_letter(

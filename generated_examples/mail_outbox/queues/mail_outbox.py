@@ -94,7 +94,7 @@ class Delivery(_runtime.RowLockDelivery[Row, int]):
         _runtime.settle(conn, self, RetryAfter(delay, error))
 
     def discard(self, conn: Connection) -> None:
-        """Finish the row like ack, counted apart."""
+        """Finish the row as ack does. Only a worker's events tell the two apart."""
         _runtime.settle(conn, self, Discard())
 
 

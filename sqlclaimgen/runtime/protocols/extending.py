@@ -38,8 +38,8 @@ def key_of(delivery: Lease) -> Any:
 def extend(bound: Bound, deliveries: Iterable[Lease]) -> Protocol[list[Lease]]:
     """Move the expiry of every delivery in work and commit. Returns those that are lost.
 
-    A delivery that is being settled is left alone, and a row that is locked is skipped, not lost: so
-    extension and settlement never wait for each other.
+    A delivery that is being settled is left alone, and a row that is locked is skipped, not lost: an
+    extension never waits for a settlement.
     """
     held, stale = _one_each(deliveries)
     gone: Leases = {}

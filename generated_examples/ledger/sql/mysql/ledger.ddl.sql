@@ -5,7 +5,7 @@ CREATE TABLE `ledger` (
     `entry` bigint NOT NULL AUTO_INCREMENT,
     `account` bigint NOT NULL COMMENT 'The queue within the table.',
     `book_after` datetime(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)) COMMENT 'The row is not due before.',
-    `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1; one more while a delivery is in work.',
+    `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1. Each claim adds one.',
     `locked_until` datetime(6) NULL COMMENT 'Lease: the row is held until then. NULL: free.',
     `booked_at` datetime(6) NULL COMMENT 'When the row was finished. NULL: not yet.',
     `cents` bigint NOT NULL,

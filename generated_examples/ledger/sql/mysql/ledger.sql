@@ -201,7 +201,7 @@ STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`;
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
--- it is tried again, and extension and settlement never wait for each other.
+-- it is tried again. An outcome of a row that this statement has locked waits for the commit.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: its own, at READ COMMITTED; before extend_write.
@@ -351,7 +351,7 @@ WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attem
 --   :text  varchar(200)
 --   :book_after  datetime(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `ledger` (`account`, `cents`, `text`, `attempt`, `book_after`)

@@ -31,7 +31,7 @@ CREATE INDEX "ledger_purge" ON "ledger"
 
 COMMENT ON COLUMN "ledger"."account" IS 'The queue within the table.';
 COMMENT ON COLUMN "ledger"."book_after" IS 'The row is not due before.';
-COMMENT ON COLUMN "ledger"."attempt" IS 'Number of the next delivery, from 1; one more while a delivery is in work.';
+COMMENT ON COLUMN "ledger"."attempt" IS 'Number of the next delivery, from 1. Each claim adds one.';
 COMMENT ON COLUMN "ledger"."locked_until" IS 'Lease: the row is held until then. NULL: free.';
 COMMENT ON COLUMN "ledger"."booked_at" IS 'When the row was finished. NULL: not yet.';
 

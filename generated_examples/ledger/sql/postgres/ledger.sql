@@ -197,7 +197,7 @@ ORDER BY "book_after", "entry";
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,
--- not waited for: it is tried again, and extension and settlement never wait for each other.
+-- not waited for, and is tried again. An outcome of a row that this statement has locked waits for its commit.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -356,7 +356,7 @@ FROM moved;
 --   :text  varchar(200)
 --   :book_after  timestamptz(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "ledger" ("account", "cents", "text", "attempt", "book_after")

@@ -6,7 +6,7 @@ CREATE TABLE "ledger" (
     "entry" INTEGER PRIMARY KEY AUTOINCREMENT,
     "account" INTEGER NOT NULL, -- The queue within the table.
     "book_after" INTEGER NOT NULL DEFAULT (CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000) CHECK (typeof("book_after") IN ('integer')), -- The row is not due before.
-    "attempt" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1; one more while a delivery is in work.
+    "attempt" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1. Each claim adds one.
     "locked_until" INTEGER CHECK (typeof("locked_until") IN ('integer', 'null')), -- Lease: the row is held until then. NULL: free.
     "booked_at" INTEGER CHECK (typeof("booked_at") IN ('integer', 'null')), -- When the row was finished. NULL: not yet.
     "cents" INTEGER NOT NULL,

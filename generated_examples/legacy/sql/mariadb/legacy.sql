@@ -63,7 +63,7 @@ WHERE `Job No` IN (:ids);
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
--- it is tried again, and extension and settlement never wait for each other.
+-- it is tried again. An outcome of a row that this statement has locked waits for the commit.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: its own, at READ COMMITTED; before extend_write.
@@ -193,7 +193,7 @@ WHERE `Job No` = :id AND `Locked` IN (:token, :sent) AND `tries` = :attempt AND 
 --   :reply_to  varchar(200) or NULL
 --   :due  datetime(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit; another insert of the same id waits for the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `Job Queue` (`Job No`, `class`, `reply-to`, `tries`, `State`, `Due`)

@@ -6,7 +6,7 @@ CREATE TABLE `Job Queue` (
     `class` varchar(40) NOT NULL,
     `Due` datetime(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)) COMMENT 'The row is not due before.',
     `Locked` datetime(6) NULL COMMENT 'Lease: the row is held until then. NULL: free.',
-    `tries` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1; one more while a delivery is in work.',
+    `tries` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1. Each claim adds one.',
     `State` smallint NOT NULL DEFAULT 0 COMMENT 'Whether the row waits, is finished, or was given up.',
     `Done At` datetime(6) NULL COMMENT 'When the row was finished. NULL: not yet.',
     `last error` varchar(500) NULL COMMENT 'What went wrong the last time.',

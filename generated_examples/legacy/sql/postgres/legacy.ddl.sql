@@ -32,7 +32,7 @@ CREATE INDEX "Job Queue_given_up" ON "Job Queue"
 
 COMMENT ON COLUMN "Job Queue"."Due" IS 'The row is not due before.';
 COMMENT ON COLUMN "Job Queue"."Locked" IS 'Lease: the row is held until then. NULL: free.';
-COMMENT ON COLUMN "Job Queue"."tries" IS 'Number of the next delivery, from 1; one more while a delivery is in work.';
+COMMENT ON COLUMN "Job Queue"."tries" IS 'Number of the next delivery, from 1. Each claim adds one.';
 COMMENT ON COLUMN "Job Queue"."State" IS 'Whether the row waits, is finished, or was given up.';
 COMMENT ON COLUMN "Job Queue"."Done At" IS 'When the row was finished. NULL: not yet.';
 COMMENT ON COLUMN "Job Queue"."last error" IS 'What went wrong the last time.';

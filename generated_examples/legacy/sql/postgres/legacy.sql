@@ -29,7 +29,7 @@ ORDER BY "Due", "Job No";
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,
--- not waited for: it is tried again, and extension and settlement never wait for each other.
+-- not waited for, and is tried again. An outcome of a row that this statement has locked waits for its commit.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -178,7 +178,7 @@ WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND 
 --   :reply_to  varchar(200) or NULL
 --   :due  timestamptz(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit; another insert of the same id waits for the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "Job Queue" ("Job No", "class", "reply-to", "tries", "State", "Due")

@@ -7,7 +7,7 @@ CREATE TABLE "Job Queue" (
     "class" TEXT NOT NULL,
     "Due" INTEGER NOT NULL DEFAULT (CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000) CHECK (typeof("Due") IN ('integer')), -- The row is not due before.
     "Locked" INTEGER CHECK (typeof("Locked") IN ('integer', 'null')), -- Lease: the row is held until then. NULL: free.
-    "tries" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1; one more while a delivery is in work.
+    "tries" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1. Each claim adds one.
     "State" INTEGER NOT NULL DEFAULT 0, -- Whether the row waits, is finished, or was given up.
     "Done At" INTEGER CHECK (typeof("Done At") IN ('integer', 'null')), -- When the row was finished. NULL: not yet.
     "last error" TEXT, -- What went wrong the last time.

@@ -102,7 +102,7 @@ WHERE `id` = :id AND `sent_at` IS NULL;
 --   :message  json
 --   :send_after  datetime(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit.
 -- Index: mail_outbox_dedupe.
 -- Runs: once per row.
 INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`, `send_after`)

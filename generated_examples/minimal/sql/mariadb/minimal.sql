@@ -58,7 +58,7 @@ WHERE `id` = :id;
 -- Adds one row.
 --   :payload  json
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `minimal` (`payload`)

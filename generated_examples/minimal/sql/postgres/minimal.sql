@@ -53,7 +53,7 @@ WHERE "id" = :id AND txid_current_if_assigned() = :transaction;
 -- Adds one row.
 --   :payload  jsonb
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "minimal" ("payload")

@@ -218,7 +218,7 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 --   :currency  varchar(3)
 --   :due_at  datetime(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit; another insert of the same id waits for the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `payouts` (`id`, `account`, `amount`, `currency`, `attempt`, `due_at`)

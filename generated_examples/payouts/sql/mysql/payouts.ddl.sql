@@ -5,7 +5,7 @@ CREATE TABLE `payouts` (
     `id` char(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     `account` varchar(34) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin NOT NULL,
     `due_at` datetime(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)) COMMENT 'The row is not due before.',
-    `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1; one more while a delivery is in work.',
+    `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1. Each claim adds one.',
     `paid_at` datetime(6) NULL COMMENT 'When the row was finished. NULL: not yet.',
     `last_error` longtext NULL COMMENT 'What went wrong the last time.',
     `amount` decimal(12,2) NOT NULL,

@@ -25,7 +25,7 @@ CREATE INDEX "payouts_purge" ON "payouts"
     ("paid_at") WHERE "paid_at" IS NOT NULL;
 
 COMMENT ON COLUMN "payouts"."due_at" IS 'The row is not due before.';
-COMMENT ON COLUMN "payouts"."attempt" IS 'Number of the next delivery, from 1; one more while a delivery is in work.';
+COMMENT ON COLUMN "payouts"."attempt" IS 'Number of the next delivery, from 1. Each claim adds one.';
 COMMENT ON COLUMN "payouts"."paid_at" IS 'When the row was finished. NULL: not yet.';
 COMMENT ON COLUMN "payouts"."last_error" IS 'What went wrong the last time.';
 

@@ -174,7 +174,7 @@ SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = ex
 --   :currency  varchar(3)
 --   :due_at  timestamptz(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit; another insert of the same id waits for the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "payouts" ("id", "account", "amount", "currency", "attempt", "due_at")

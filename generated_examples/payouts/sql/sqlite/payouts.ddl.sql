@@ -6,7 +6,7 @@ CREATE TABLE "payouts" (
     "id" TEXT NOT NULL PRIMARY KEY,
     "account" TEXT NOT NULL,
     "due_at" INTEGER NOT NULL DEFAULT (CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000) CHECK (typeof("due_at") IN ('integer')), -- The row is not due before.
-    "attempt" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1; one more while a delivery is in work.
+    "attempt" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1. Each claim adds one.
     "paid_at" INTEGER CHECK (typeof("paid_at") IN ('integer', 'null')), -- When the row was finished. NULL: not yet.
     "last_error" TEXT, -- What went wrong the last time.
     "amount" TEXT NOT NULL,

@@ -7,7 +7,7 @@ CREATE TABLE `report_jobs` (
     `urgency` smallint NOT NULL DEFAULT 0 COMMENT 'Smaller is more urgent.',
     `customer` varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin NOT NULL COMMENT 'Rows of one key run in order on one worker.',
     `retry_after` datetime(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)) COMMENT 'The row is not due before.',
-    `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1; one more while a delivery is in work.',
+    `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1. Each claim adds one.',
     `locked_until` datetime(6) NULL COMMENT 'Lease: the row is held until then. NULL: free.',
     `processed_at` datetime(6) NULL COMMENT 'When the row was finished. NULL: not yet.',
     `payload` json NOT NULL,

@@ -206,7 +206,7 @@ STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
--- it is tried again, and extension and settlement never wait for each other.
+-- it is tried again. An outcome of a row that this statement has locked waits for the commit.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: its own, at READ COMMITTED; before extend_write.
@@ -363,7 +363,7 @@ WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :atte
 --   :remark  longtext or NULL
 --   :retry_after  datetime(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO `report_jobs` (`queue`, `urgency`, `customer`, `payload`, `note`, `attempt`,

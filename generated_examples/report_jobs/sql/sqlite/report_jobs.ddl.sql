@@ -8,7 +8,7 @@ CREATE TABLE "report_jobs" (
     "urgency" INTEGER NOT NULL DEFAULT 0, -- Smaller is more urgent.
     "customer" TEXT NOT NULL, -- Rows of one key run in order on one worker.
     "retry_after" INTEGER NOT NULL DEFAULT (CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000) CHECK (typeof("retry_after") IN ('integer')), -- The row is not due before.
-    "attempt" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1; one more while a delivery is in work.
+    "attempt" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1. Each claim adds one.
     "locked_until" INTEGER CHECK (typeof("locked_until") IN ('integer', 'null')), -- Lease: the row is held until then. NULL: free.
     "processed_at" INTEGER CHECK (typeof("processed_at") IN ('integer', 'null')), -- When the row was finished. NULL: not yet.
     "payload" TEXT NOT NULL CHECK (json_valid("payload")),

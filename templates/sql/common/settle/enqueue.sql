@@ -6,7 +6,7 @@
 -- Its commit wakes the workers that listen on {{ t.channel }}; the notification carries nothing.
 {% endif %}
 -- Transaction: the producer's; it never commits.
--- Locks: {{ t.dialect.locks_of_insert }}{% if t.channel %}; commits that notify take turns{% endif %}.
+-- Locks: {{ t.dialect.locks_of_insert(generated=t.column_of("id").generated) }}{% if t.channel %}; commits that notify take turns{% endif %}.
 -- Index: {% if t.dedupe_key %}{{ dedupe_index }}{% else %}none{% endif %}.
 -- Runs: once per row.
 {% if enqueued %}

@@ -1,7 +1,7 @@
 {% import "pieces.sql" as p with context %}
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
--- it is tried again, and extension and settlement never wait for each other.
+-- it is tried again. An outcome of a row that this statement has locked waits for the commit.
 -- Transaction: its own, at READ COMMITTED; before extend_write.
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.

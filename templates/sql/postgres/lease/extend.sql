@@ -1,7 +1,7 @@
 {% import "pieces.sql" as p with context %}
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,
--- not waited for: it is tried again, and extension and settlement never wait for each other.
+-- not waited for, and is tried again. An outcome of a row that this statement has locked waits for its commit.
 -- Transaction: its own, at READ COMMITTED; before held, when rows are missing from its answer.
 -- Locks: the rows of the lists, until its commit.
 -- Index: the primary key.

@@ -6,7 +6,7 @@ CREATE TABLE `hooks`.`calls` (
     `target` varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin NOT NULL COMMENT 'The queue within the table.',
     `origin` varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin NULL COMMENT 'The group a dead letter came from.',
     `due` datetime(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)) COMMENT 'The row is not due before.',
-    `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1; one more while a delivery is in work.',
+    `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1. Each claim adds one.',
     `held_until` datetime(6) NULL COMMENT 'Lease: the row is held until then. NULL: free.',
     `error` longtext NULL COMMENT 'What went wrong the last time.',
     `headers` json NULL,

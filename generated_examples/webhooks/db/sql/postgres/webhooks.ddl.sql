@@ -22,6 +22,6 @@ CREATE INDEX "calls_claim" ON "hooks"."calls"
 COMMENT ON COLUMN "hooks"."calls"."target" IS 'The queue within the table.';
 COMMENT ON COLUMN "hooks"."calls"."origin" IS 'The group a dead letter came from.';
 COMMENT ON COLUMN "hooks"."calls"."due" IS 'The row is not due before.';
-COMMENT ON COLUMN "hooks"."calls"."attempt" IS 'Number of the next delivery, from 1; one more while a delivery is in work.';
+COMMENT ON COLUMN "hooks"."calls"."attempt" IS 'Number of the next delivery, from 1. Each claim adds one.';
 COMMENT ON COLUMN "hooks"."calls"."held_until" IS 'Lease: the row is held until then. NULL: free.';
 COMMENT ON COLUMN "hooks"."calls"."error" IS 'What went wrong the last time.';

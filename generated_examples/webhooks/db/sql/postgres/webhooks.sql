@@ -44,7 +44,7 @@ ORDER BY "due", "id";
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,
--- not waited for: it is tried again, and extension and settlement never wait for each other.
+-- not waited for, and is tried again. An outcome of a row that this statement has locked waits for its commit.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -187,7 +187,7 @@ WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt;
 --   :body  json
 --   :due  timestamptz(6)
 -- Transaction: the producer's; it never commits.
--- Locks: nothing that others wait for.
+-- Locks: the new row, which nobody else sees before the commit.
 -- Index: none.
 -- Runs: once per row.
 INSERT INTO "hooks"."calls" ("target", "headers", "body", "attempt", "due")
