@@ -94,7 +94,7 @@ def test_a_page_counts_attempts_as_its_form_does(generated: Generated) -> None:
     assert ("before the claim's COMMIT" in page) is commits
     files = [generated.folder / "sql" / one / "jobs.ddl.sql" for one in table.dialects]
     for said in (page, *(file.read_text("utf-8") for file in files)):
-        assert ("one more while a delivery is in work" in said) is commits
+        assert ("Each claim adds one" in said) is commits
         assert ("so a crash adds none" in said) is not commits
 
 
