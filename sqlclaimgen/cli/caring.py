@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.cli import console, described
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlclaimgen.live.stats import Look
-    from sqlclaimgen.runtime.protocols.stats import Count
+    from sqlclaimgen.runtime.protocols.stats import Count, Stats
 
 _HEADS = ("table", "rows", "due", "delayed", "in work", "dead", "oldest due")
 
@@ -54,6 +55,8 @@ def stats(path: Path, keys: list[str], groups: list[str], dsn: str, form: Format
                 found += look(table, connection, groups)
             except ValueError as error:
                 fail(str(error), f"Leave --group out for {table.key}, or name one of its groups.")
+    for key in dict.fromkeys(one.table for one in found if one.stats.row_security):
+        _warn_of_row_security(key)
     if form is Format.JSON:
         console.out_json([_json(one) for one in found])
         return FINE
@@ -65,12 +68,24 @@ def stats(path: Path, keys: list[str], groups: list[str], dsn: str, form: Format
     return FINE
 
 
+def _warn_of_row_security(key: str) -> None:
+    warning = console.styled("warning", "yellow", sys.stderr)
+    console.err(f"{warning}: row level security decides which rows of {key} this login sees")
+    console.hint("Use the tables' owner, or a role with BYPASSRLS, to see all of them.")
+
+
 def _cells(one: Look) -> tuple[str, ...]:
     stats = one.stats
     counts = (stats.due, stats.delayed, stats.in_work, stats.dead)
-    age = stats.oldest_age
     shown = ["-" if count is None else str(count) for count in counts]
-    return (one.table, one.scope, *shown, "-" if age is None else f"{age:.0f} s")
+    return (one.table, one.scope, *shown, _age(stats))
+
+
+def _age(stats: Stats) -> str:
+    if stats.oldest_age is not None:
+        return f"{stats.oldest_age:.0f} s"
+    # rows without a due time have no age; of too many rows it is not known
+    return "unknown" if stats.due.more and stats.delayed is not None else "-"
 
 
 def _json(one: Look) -> dict[str, Any]:
@@ -84,6 +99,7 @@ def _json(one: Look) -> dict[str, Any]:
         "dead": _count(stats.dead),
         "oldest_due_seconds": stats.oldest_age,
         "at": stats.at.isoformat(),
+        "row_security": stats.row_security,
     }
 
 
@@ -112,6 +128,8 @@ def redrive(
             fail(f"`{text}` is no id of {table.key}", f"Its ids are {table.id.type}.")
     back = 0
     with _connection(dsn) as connection:
+        if live.sees_a_part(table, connection):
+            _warn_of_row_security(table.key)
         if ids:
             back = len(live.these(table, connection, ids))
         else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.live.queues import queue_of, value_of
 from sqlclaimgen.rendering import plans
-from sqlclaimgen.runtime.care import redrive
+from sqlclaimgen.runtime.care import redrive, row_security
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +25,11 @@ def reason_against(table: Table, *, oldest: bool) -> str | None:
     if oldest and "redrive_oldest" not in made:
         return f"{table.key} has no index that finds its oldest dead letters"
     return None
+
+
+def sees_a_part(table: Table, connection: Any) -> bool:
+    """Whether row level security decides which rows this login sees."""
+    return row_security(queue_of(table, plans(table)), connection)
 
 
 def these(table: Table, connection: Any, ids: Sequence[str]) -> list[Any]:

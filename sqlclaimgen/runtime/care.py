@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -16,9 +16,11 @@ from sqlclaimgen.runtime.protocols.care import PAGE
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.stats import Count as Count
 from sqlclaimgen.runtime.protocols.stats import Stats as Stats
-from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.queue import Bound, Queue
+from sqlclaimgen.runtime.steps import Protocol
 
 Id = TypeVar("Id")
+T = TypeVar("T")
 
 
 def redrive(
@@ -51,11 +53,23 @@ def redrive(
 def stats(queue: Queue[Any, Any, Any, Any], conn: Connection, scope: Scope) -> Stats:
     """Count due, delayed, leased and dead rows, as far as 10,000 of each. Leaves no transaction open
     that was not open before."""
+    return _look(queue, conn, lambda bound: counting.stats(bound, scope))
+
+
+def row_security(queue: Queue[Any, Any, Any, Any], conn: Connection) -> bool:
+    """Whether row level security decides which rows of the table this login sees. Leaves no transaction
+    open that was not open before."""
+    return _look(queue, conn, counting.row_security)
+
+
+def _look(
+    queue: Queue[Any, Any, Any, Any], conn: Connection, protocol: Callable[[Bound], Protocol[T]]
+) -> T:
     session = session_of(conn, table=queue.table)
     joined = session.in_transaction
     try:
         bound = queue.bind(session.dialect)
-        return run(session, bound, counting.stats(bound, scope))
+        return run(session, bound, protocol(bound))
     finally:
         if not joined and session.in_transaction:
             # drivers open one for a plain select

@@ -58,6 +58,7 @@ _EVERY_FORM = (
     "care/stats_priorities.sql",
     "care/stats.sql",
     "care/stats_dead.sql",
+    "care/row_security.sql",
 )
 
 _CLAIMS = frozenset(

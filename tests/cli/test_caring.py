@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sqlclaimgen.cli.app import app
-from tests.care.cases import DEAD_TABLE, MARKED_ALONE, OWN_IDS
+from sqlclaimgen.runtime.protocols import stats as counting
+from tests.care.cases import DEAD_TABLE, FIFO, MARKED_ALONE, OWN_IDS
 from tests.conformance.harness import Case, Stand, on_cases
 from tests.servers import Database
 
@@ -107,3 +108,33 @@ def test_a_table_that_is_read_group_by_group(stand: Stand) -> None:
     assert done.exit_code == 2
     assert "--group" in done.output
     assert run(stand, "stats", "--group", "a").exit_code == 0
+
+
+@on_cases(DEAD_TABLE.with_(dialects=("postgres",)))
+def test_warns_where_row_level_security_hides_rows(stand: Stand) -> None:
+    _bury(stand, 1)
+    role = f"reader_{stand.database.value('SELECT current_database()')}"
+    stand.database.execute(f"CREATE ROLE {role} LOGIN")
+    try:
+        stand.database.execute(f"GRANT ALL ON jobs, jobs_dead TO {role}")
+        for table in ("jobs", "jobs_dead"):
+            stand.database.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+        assert "?" not in stand.database.dsn
+        dsn = f"{stand.database.dsn}?options=-c%20role%3D{role}"
+        done = run(stand, "stats", dsn=dsn)
+        assert done.exit_code == 0, done.output
+        assert "row level security decides which rows of jobs this login sees" in done.output
+        done = run(stand, "redrive", "jobs", "--all", dsn=dsn)
+        assert (done.exit_code, "0 dead letters brought back" in done.output) == (0, True)
+        assert "row level security decides which rows of jobs this login sees" in done.output
+        assert "row level security" not in run(stand, "stats").output
+    finally:
+        stand.database.execute(f"DROP OWNED BY {role}")
+        stand.database.execute(f"DROP ROLE {role}")
+
+
+@on_cases(FIFO.with_(dialects=("sqlite",)))
+def test_an_age_that_is_not_known_is_no_age(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "CAP", 1)
+    stand.enqueue([{"queue": "a"}, {"queue": "b"}])
+    assert run(stand, "stats").output.splitlines()[1].split()[-1] == "unknown"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -39,9 +40,12 @@ class Stats:
     dead: Count | None
     """Dead letters of the whole table."""
     oldest_due: datetime | None
-    """Since when the oldest of the due rows is due; None when none is, or without `retry_after`."""
+    """Since when the oldest of the due rows is due. None when none is, without `retry_after`, and where
+    counting stopped before it was known: `due.more` is true then."""
     at: datetime
     """The time of the look."""
+    row_security: bool = False
+    """Whether row level security decides which rows this login sees: only those are counted."""
 
     @property
     def oldest_age(self) -> float | None:
@@ -58,6 +62,7 @@ class _Tally:
     in_work: int = 0
     dead: int = 0
     oldest: list[datetime] = field(default_factory=list[datetime])
+    oldest_known: bool = True
     more: set[str] = field(default_factory=set[str])
 
     def count(self, name: str) -> Count:
@@ -75,27 +80,42 @@ def stats(bound: Bound, scope: Scope) -> Protocol[Stats]:
         parameters["group"] = bound.codec.encode(group.kind, scope.group)
     delayed, leased = "stats_delayed" + scope.suffix, "stats_leased" + scope.suffix
     # a look that stopped leaves open what no other statement counts
-    covers = {"due"}
-    covers |= set() if bound.has(delayed) else {"delayed"}
-    covers |= set() if bound.has(leased) else {"in_work"}
+    counted = ["due"]
+    if bound.queue.retry_after is not None and not bound.has(delayed):
+        counted.append("delayed")
+    if bound.queue.lease is not None and not bound.has(leased):
+        counted.append("in_work")
+    by_time = bound.has(delayed)
     for more in (yield from _priorities(bound, scope, parameters)):
-        yield from _look(bound, "stats_due" + scope.suffix, {**parameters, **more}, tally, covers)
+        due = yield from bound.run("stats_due" + scope.suffix, {**parameters, **more})
+        _read(bound, due.rows[0], counted, tally, by_time=by_time)
         if bound.has(delayed):
             result = yield from bound.run(delayed, {**parameters, **more})
             tally.delayed += int(result.rows[0][0])
     if bound.has(leased):
-        yield from _look(bound, leased, parameters, tally, {"due", "in_work"})
+        result = yield from bound.run(leased, parameters)
+        _read(bound, result.rows[0], ["due", "in_work"], tally, by_time=False)
     if bound.has("stats_dead"):
         result = yield from bound.run("stats_dead", parameters)
         tally.dead = int(result.rows[0][0])
+    hidden = yield from row_security(bound)
     return Stats(
         due=tally.count("due"),
         delayed=tally.count("delayed") if bound.queue.retry_after is not None else None,
         in_work=tally.count("in_work") if bound.queue.lease is not None else None,
         dead=tally.count("dead") if bound.has("stats_dead") else None,
-        oldest_due=min(tally.oldest, default=None),
+        oldest_due=min(tally.oldest, default=None) if tally.oldest_known else None,
         at=now,
+        row_security=hidden,
     )
+
+
+def row_security(bound: Bound) -> Protocol[bool]:
+    """Whether row level security decides which rows this login sees."""
+    if not bound.has("row_security"):
+        return False
+    result = yield from bound.run("row_security", {})
+    return bool(result.rows[0][0])
 
 
 def _priorities(
@@ -108,20 +128,20 @@ def _priorities(
     return [{"priority": row[0]} for row in result.rows]
 
 
-def _look(
-    bound: Bound,
-    statement: str,
-    parameters: dict[str, Any],
-    tally: _Tally,
-    covers: set[str],
-) -> Protocol[None]:
-    result = yield from bound.run(statement, parameters)
-    due, delayed, in_work, oldest, looked = result.rows[0]
-    tally.due += int(due)
-    tally.delayed += int(delayed)
-    tally.in_work += int(in_work)
+def _read(
+    bound: Bound, row: Sequence[Any], counted: Sequence[str], tally: _Tally, *, by_time: bool
+) -> None:
+    """Add what one look found: `counted`, the oldest due time where the table has one, and how many rows
+    were looked at. `by_time`: they came in the order of their due times, the oldest first."""
+    for name, value in zip(counted, row, strict=False):
+        setattr(tally, name, getattr(tally, name) + int(value))
+    stopped = int(row[-1]) > CAP
+    if stopped:
+        tally.more |= set(counted)
+    if bound.queue.retry_after is None:
+        return
+    oldest = row[-2]
     if oldest is not None:
-        kind = bound.queue.retry_after.kind if bound.queue.retry_after else "timestamp(6)"
-        tally.oldest.append(bound.codec.decode(kind, oldest))
-    if int(looked) > CAP:
-        tally.more |= covers
+        tally.oldest.append(bound.codec.decode(bound.queue.retry_after.kind, oldest))
+    if stopped and not (by_time and oldest is not None):
+        tally.oldest_known = False

@@ -5,7 +5,7 @@
 -- Counts the dead letters, as far as :most.
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: {{ "the primary key of the dead-letter table" if t.fate == "table" else oldest_index }}
+-- Index: {{ "any of the dead-letter table, or none: it stops at :most rows" if t.fate == "table" else oldest_index }}
 -- Runs: once per look at the table.
 {% if t.fate == "table" %}
 SELECT COUNT(*) FROM (SELECT {{ t.id }} FROM {{ t.dead_table }} LIMIT :most) AS looked;

@@ -24,17 +24,30 @@
 {% set looks = [t.id] %}
 {% if t.retry_after %}{% do looks.append(t.retry_after) %}{% endif %}
 {% if t.locked_until %}{% do looks.append(t.locked_until) %}{% endif %}
+{% set untimed = t.retry_after and not timed %}
 -- name: stats_due{{ suffix }}
--- Counts the rows{{ of_scope }} that are due{{ "" if timed else ", delayed" }} or in work{{ ", of one priority" if stepped }}, and finds the oldest due time.
+-- Counts the rows{{ of_scope }} that are due{{ ", delayed" if untimed }}{{ " or in work" if t.locked_until }}{{ ", of one priority" if stepped }}{{ ", and finds the oldest due time" if t.retry_after }}.
+{% if not t.locked_until %}
+-- A row in work counts as due: nothing is written into it that tells.
+{% endif %}
 -- It looks at the first :most {{ "rows whose time has come" if timed else "unfinished rows" }} only; the last column says at how many.
+{% if untimed %}
+-- They come in the order of {{ "the groups" if scope == "table" else "the group" }}, so the oldest due time is known only where there are no more.
+{% endif %}
 -- Transaction: any, or none.
 -- Locks: none.
 -- Index: {{ claim_index }}
 -- Runs: once per look at the table{{ " and priority" if stepped }}.
 SELECT {% if is_ready %}COUNT(CASE WHEN {{ is_ready }} THEN 1 END){% else %}COUNT(*){% endif %} AS due_rows,
-    {{ "COUNT(CASE WHEN " ~ t.retry_after ~ " > :now THEN 1 END)" if t.retry_after and not timed else "0" }} AS delayed_rows,
-    {{ "COUNT(CASE WHEN " ~ t.locked_until ~ " > :now THEN 1 END)" if t.locked_until else "0" }} AS rows_in_work,
-    {{ "NULL" if not t.retry_after else "MIN(CASE WHEN " ~ is_ready ~ " THEN " ~ t.retry_after ~ " END)" if is_ready else "MIN(" ~ t.retry_after ~ ")" }} AS oldest,
+{% if untimed %}
+    COUNT(CASE WHEN {{ t.retry_after }} > :now THEN 1 END) AS delayed_rows,
+{% endif %}
+{% if t.locked_until %}
+    COUNT(CASE WHEN {{ t.locked_until }} > :now THEN 1 END) AS rows_in_work,
+{% endif %}
+{% if t.retry_after %}
+    {{ "MIN(CASE WHEN " ~ is_ready ~ " THEN " ~ t.retry_after ~ " END)" if is_ready else "MIN(" ~ t.retry_after ~ ")" }} AS oldest,
+{% endif %}
     COUNT(*) AS looked_at
 FROM (
     SELECT {{ "*" if t.where else looks | join(", ") }} FROM {{ t.table }}

@@ -14,14 +14,16 @@ WHERE {{ c | join(" AND ") }}
 {%- endmacro %}
 {% macro sorted() %}{{ p.order_within() if t.stepped else p.order() }}{% endmacro %}
 -- name: stats_due{{ suffix }}
--- Counts the due rows{{ of_scope }} that hold no lease{{ ", of one priority" if t.stepped }}, and finds the oldest due time.
+-- Counts the due rows{{ of_scope }} that hold no lease{{ ", of one priority" if t.stepped }}{{ ", and finds the oldest due time" if t.retry_after }}.
 -- It looks at the first :most only; the last column says at how many.
 -- Transaction: any, or none.
 -- Locks: none.
 -- Index: {{ claim_index }}
 -- Runs: once per look at the table{{ " and priority" if t.stepped }}.
-SELECT {% if t.where %}COUNT(CASE WHEN {{ t.where }} THEN 1 END){% else %}COUNT(*){% endif %} AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
-    {{ "NULL" if not t.retry_after else "MIN(CASE WHEN " ~ t.where ~ " THEN " ~ t.retry_after ~ " END)" if t.where else "MIN(" ~ t.retry_after ~ ")" }} AS oldest,
+SELECT {% if t.where %}COUNT(CASE WHEN {{ t.where }} THEN 1 END){% else %}COUNT(*){% endif %} AS due_rows,
+{% if t.retry_after %}
+    {{ "MIN(CASE WHEN " ~ t.where ~ " THEN " ~ t.retry_after ~ " END)" if t.where else "MIN(" ~ t.retry_after ~ ")" }} AS oldest,
+{% endif %}
     COUNT(*) AS looked_at
 FROM (
     SELECT {{ "*" if t.where else t.retry_after or t.id }} FROM {{ t.table }}
@@ -45,15 +47,20 @@ SELECT COUNT(*) FROM (
 
 -- name: stats_leased{{ suffix }}
 -- Counts the rows{{ of_scope }} that hold a lease: in work, or due again because it ran out.
--- It looks at no more than :most; the last column says at how many.
+-- It looks at no more than :most, in no order; the last column says at how many.
+{% if t.retry_after %}
+-- So the oldest due time is known only where there are no more.
+{% endif %}
 -- Transaction: any, or none.
 -- Locks: none.
 -- Index: {{ claim_index }}
 -- Runs: once per look at the table.
 {% set ready = t.locked_until ~ " <= :now" ~ (" AND " ~ t.where if t.where else "") %}
-SELECT COUNT(CASE WHEN {{ ready }} THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN {{ ready }} THEN 1 END) AS due_rows,
     COUNT(CASE WHEN {{ t.locked_until }} > :now THEN 1 END) AS rows_in_work,
-    {{ "MIN(CASE WHEN " ~ ready ~ " THEN " ~ t.retry_after ~ " END)" if t.retry_after else "NULL" }} AS oldest,
+{% if t.retry_after %}
+    MIN(CASE WHEN {{ ready }} THEN {{ t.retry_after }} END) AS oldest,
+{% endif %}
     COUNT(*) AS looked_at
 FROM (
     SELECT {{ "*" if t.where else t.locked_until }}{{ ", " ~ t.retry_after if t.retry_after and not t.where }} FROM {{ t.table }}

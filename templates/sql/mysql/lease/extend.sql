@@ -21,10 +21,11 @@ SET {{ t.locked_until }} = :locked_until
 WHERE {{ p.tuples() | trim }};
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT {{ t.id }}, {{ t.locked_until }} FROM {{ t.table }}{{ t.dialect.by_id }}
 WHERE {{ p.tuples() | trim }};

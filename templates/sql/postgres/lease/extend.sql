@@ -20,11 +20,12 @@ WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
 RETURNING t.{{ t.id }};
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT t.{{ t.id }}, t.{{ t.locked_until }}
 FROM {{ t.table }} AS t JOIN {{ p.lists() }}
     ON t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }};
