@@ -533,6 +533,10 @@ FROM (
         "stats_dead": """\
 SELECT COUNT(*) FROM (SELECT "entry" FROM "ledger_rejected" LIMIT :most) AS looked\
 """,
+        "row_security": """\
+SELECT row_security_active('"ledger"')
+    OR row_security_active('"ledger_rejected"')\
+""",
     },
     "mysql": {
         "walk_first": """\

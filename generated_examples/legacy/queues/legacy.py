@@ -328,7 +328,6 @@ WHERE t."Job No" = c."Job No"\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "Locked" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN "Due" END) AS oldest,
     COUNT(*) AS looked_at
@@ -347,6 +346,9 @@ SELECT COUNT(*) FROM (
 """,
         "stats_dead": """\
 SELECT COUNT(*) FROM (SELECT "Job No" FROM "Job Queue" WHERE "State" = 9 LIMIT :most) AS looked\
+""",
+        "row_security": """\
+SELECT row_security_active('"Job Queue"')\
 """,
     },
     "mysql": {
@@ -463,7 +465,7 @@ DELETE t FROM (
 STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.`Job No`\
 """,
         "stats_due": """\
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`Due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -480,7 +482,7 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_leased": """\
-SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `Locked` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `Locked` <= :now THEN `Due` END) AS oldest,
     COUNT(*) AS looked_at
@@ -608,7 +610,7 @@ DELETE t FROM (
 STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.`Job No`\
 """,
         "stats_due": """\
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`Due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -625,7 +627,7 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_leased": """\
-SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `Locked` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `Locked` <= :now THEN `Due` END) AS oldest,
     COUNT(*) AS looked_at
@@ -745,7 +747,6 @@ WHERE "Job No" IN (
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "Locked" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN "Due" END) AS oldest,
     COUNT(*) AS looked_at

@@ -231,8 +231,6 @@ SELECT priority FROM step WHERE priority IS NOT NULL\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN("send_after") AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -247,6 +245,9 @@ SELECT COUNT(*) FROM (
     WHERE "sent_at" IS NULL AND "urgency" = :priority AND "send_after" > :now
     ORDER BY "send_after", "id" LIMIT :most
 ) AS looked\
+""",
+        "row_security": """\
+SELECT row_security_active('"mail_outbox"')\
 """,
     },
     "mysql": {
@@ -315,8 +316,6 @@ GROUP BY `sent_at`, `urgency`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN(`send_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -399,8 +398,6 @@ GROUP BY `sent_at`, `urgency`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN(`send_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (

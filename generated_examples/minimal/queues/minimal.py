@@ -141,14 +141,14 @@ RETURNING "id"\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
-    NULL AS oldest,
     COUNT(*) AS looked_at
 FROM (
     SELECT "id" FROM "minimal"
     ORDER BY "id" LIMIT :most
 ) AS looked\
+""",
+        "row_security": """\
+SELECT row_security_active('"minimal"')\
 """,
     },
     "mysql": {
@@ -183,9 +183,6 @@ VALUES (:payload)
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
-    NULL AS oldest,
     COUNT(*) AS looked_at
 FROM (
     SELECT `id` FROM `minimal`
@@ -225,9 +222,6 @@ RETURNING `id`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
-    NULL AS oldest,
     COUNT(*) AS looked_at
 FROM (
     SELECT `id` FROM `minimal`

@@ -335,8 +335,6 @@ WHERE t."id" = c."id"\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN("due_at") AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -354,6 +352,10 @@ SELECT COUNT(*) FROM (
 """,
         "stats_dead": """\
 SELECT COUNT(*) FROM (SELECT "id" FROM "payouts_failed" LIMIT :most) AS looked\
+""",
+        "row_security": """\
+SELECT row_security_active('"payouts"')
+    OR row_security_active('"payouts_failed"')\
 """,
     },
     "mysql": {
@@ -509,8 +511,6 @@ STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN(`due_at`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -683,8 +683,6 @@ STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN(`due_at`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -799,8 +797,6 @@ WHERE "id" IN (
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN("due_at") AS oldest,
     COUNT(*) AS looked_at
 FROM (

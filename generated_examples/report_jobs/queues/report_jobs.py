@@ -477,7 +477,6 @@ SELECT priority FROM step WHERE priority IS NOT NULL\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
     COUNT(*) AS looked_at
@@ -498,7 +497,6 @@ SELECT COUNT(*) FROM (
 """,
         "stats_due_table": """\
 SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
     COUNT(*) AS looked_at
@@ -517,6 +515,10 @@ SELECT COUNT(*) FROM (
 """,
         "stats_dead": """\
 SELECT COUNT(*) FROM (SELECT "job_id" FROM "report_jobs_dead" LIMIT :most) AS looked\
+""",
+        "row_security": """\
+SELECT row_security_active('"report_jobs"')
+    OR row_security_active('"report_jobs_dead"')\
 """,
     },
     "mysql": {
@@ -763,7 +765,7 @@ WHERE `processed_at` IS NULL AND `locked_until` IS NULL
 GROUP BY `processed_at`, `locked_until`, `urgency`\
 """,
         "stats_due": """\
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -782,7 +784,7 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_leased": """\
-SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
@@ -793,7 +795,7 @@ FROM (
 ) AS looked\
 """,
         "stats_due_table": """\
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -812,7 +814,7 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_leased_table": """\
-SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
@@ -1070,7 +1072,7 @@ WHERE `processed_at` IS NULL AND `locked_until` IS NULL
 GROUP BY `processed_at`, `locked_until`, `urgency`\
 """,
         "stats_due": """\
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -1089,7 +1091,7 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_leased": """\
-SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
@@ -1100,7 +1102,7 @@ FROM (
 ) AS looked\
 """,
         "stats_due_table": """\
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -1119,7 +1121,7 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_leased_table": """\
-SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
@@ -1338,7 +1340,6 @@ SELECT priority FROM step WHERE priority IS NOT NULL\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
     COUNT(*) AS looked_at
@@ -1359,7 +1360,6 @@ SELECT COUNT(*) FROM (
 """,
         "stats_due_table": """\
 SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
     COUNT(*) AS looked_at

@@ -226,13 +226,14 @@ SET `locked_until` = :locked_until
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT `entry`, `locked_until` FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
@@ -433,6 +434,7 @@ STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`;
 -- name: stats_due
 -- Counts the rows of one group that are due, delayed or in work, and finds the oldest due time.
 -- It looks at the first :most unfinished rows only; the last column says at how many.
+-- They come in the order of the group, so the oldest due time is known only where there are no more.
 --   :now  datetime(6), UTC, the host's clock
 --   :group  bigint
 --   :most  integer, where counting stops
@@ -456,6 +458,7 @@ FROM (
 -- name: stats_due_table
 -- Counts the rows that are due, delayed or in work, and finds the oldest due time.
 -- It looks at the first :most unfinished rows only; the last column says at how many.
+-- They come in the order of the groups, so the oldest due time is known only where there are no more.
 --   :now  datetime(6), UTC, the host's clock
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
@@ -480,6 +483,6 @@ FROM (
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: the primary key of the dead-letter table
+-- Index: any of the dead-letter table, or none: it stops at :most rows
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT `entry` FROM `ledger_rejected` LIMIT :most) AS looked;

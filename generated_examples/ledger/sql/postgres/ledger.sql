@@ -224,7 +224,8 @@ WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt"
 RETURNING t."entry";
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -232,7 +233,7 @@ RETURNING t."entry";
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT t."entry", t."locked_until"
 FROM "ledger" AS t JOIN unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
     CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
@@ -433,6 +434,7 @@ WHERE t."entry" = c."entry";
 -- name: stats_due
 -- Counts the rows of one group that are due, delayed or in work, and finds the oldest due time.
 -- It looks at the first :most unfinished rows only; the last column says at how many.
+-- They come in the order of the group, so the oldest due time is known only where there are no more.
 --   :now  timestamptz, the host's clock
 --   :group  bigint
 --   :most  integer, where counting stops
@@ -456,6 +458,7 @@ FROM (
 -- name: stats_due_table
 -- Counts the rows that are due, delayed or in work, and finds the oldest due time.
 -- It looks at the first :most unfinished rows only; the last column says at how many.
+-- They come in the order of the groups, so the oldest due time is known only where there are no more.
 --   :now  timestamptz, the host's clock
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
@@ -480,6 +483,15 @@ FROM (
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: the primary key of the dead-letter table
+-- Index: any of the dead-letter table, or none: it stops at :most rows
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT "entry" FROM "ledger_rejected" LIMIT :most) AS looked;
+
+-- name: row_security
+-- Whether row level security decides which rows this login sees, of the table or of its dead letters.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per look at the table.
+SELECT row_security_active('"ledger"')
+    OR row_security_active('"ledger_rejected"');

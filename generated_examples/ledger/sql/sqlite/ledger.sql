@@ -174,12 +174,13 @@ WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt"
 RETURNING "entry";
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :held  list of id, token and attempt
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT t."entry", t."locked_until"
 FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
@@ -390,6 +391,7 @@ WHERE "entry" IN (
 -- name: stats_due
 -- Counts the rows of one group that are due, delayed or in work, and finds the oldest due time.
 -- It looks at the first :most unfinished rows only; the last column says at how many.
+-- They come in the order of the group, so the oldest due time is known only where there are no more.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :group  INTEGER
 --   :most  integer, where counting stops
@@ -413,6 +415,7 @@ FROM (
 -- name: stats_due_table
 -- Counts the rows that are due, delayed or in work, and finds the oldest due time.
 -- It looks at the first :most unfinished rows only; the last column says at how many.
+-- They come in the order of the groups, so the oldest due time is known only where there are no more.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
@@ -437,6 +440,6 @@ FROM (
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: the primary key of the dead-letter table
+-- Index: any of the dead-letter table, or none: it stops at :most rows
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT "entry" FROM "ledger_rejected" LIMIT :most) AS looked;

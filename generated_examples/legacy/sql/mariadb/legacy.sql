@@ -88,13 +88,14 @@ SET `Locked` = :locked_until
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT `Job No`, `Locked` FROM `Job Queue` FORCE INDEX (PRIMARY)
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0;
 
@@ -263,7 +264,7 @@ STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.`Job No`;
 -- Locks: none.
 -- Index: Job Queue_claim
 -- Runs: once per look at the table.
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`Due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -288,14 +289,15 @@ SELECT COUNT(*) FROM (
 
 -- name: stats_leased
 -- Counts the rows that hold a lease: in work, or due again because it ran out.
--- It looks at no more than :most; the last column says at how many.
+-- It looks at no more than :most, in no order; the last column says at how many.
+-- So the oldest due time is known only where there are no more.
 --   :now  datetime(6), UTC, the host's clock
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
 -- Index: Job Queue_claim
 -- Runs: once per look at the table.
-SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `Locked` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `Locked` <= :now THEN `Due` END) AS oldest,
     COUNT(*) AS looked_at

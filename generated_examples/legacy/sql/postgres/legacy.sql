@@ -55,7 +55,8 @@ WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.at
 RETURNING t."Job No";
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -63,7 +64,7 @@ RETURNING t."Job No";
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT t."Job No", t."Locked"
 FROM "Job Queue" AS t JOIN unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
     CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
@@ -244,7 +245,6 @@ WHERE t."Job No" = c."Job No";
 -- Index: Job Queue_claim
 -- Runs: once per look at the table.
 SELECT COUNT(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "Locked" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN "Due" END) AS oldest,
     COUNT(*) AS looked_at
@@ -276,3 +276,11 @@ SELECT COUNT(*) FROM (
 -- Index: Job Queue_given_up
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT "Job No" FROM "Job Queue" WHERE "State" = 9 LIMIT :most) AS looked;
+
+-- name: row_security
+-- Whether row level security decides which rows this login sees.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per look at the table.
+SELECT row_security_active('"Job Queue"');

@@ -40,12 +40,13 @@ WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.at
 RETURNING "Job No";
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :held  list of id, token and attempt
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT t."Job No", t."Locked"
 FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
@@ -220,7 +221,6 @@ WHERE "Job No" IN (
 -- Index: Job Queue_claim
 -- Runs: once per look at the table.
 SELECT COUNT(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "Locked" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN "Due" END) AS oldest,
     COUNT(*) AS looked_at

@@ -139,7 +139,8 @@ WHERE `sent_at` IS NULL
 GROUP BY `sent_at`, `urgency`;
 
 -- name: stats_due
--- Counts the rows that are due or in work, of one priority, and finds the oldest due time.
+-- Counts the rows that are due, of one priority, and finds the oldest due time.
+-- A row in work counts as due: nothing is written into it that tells.
 -- It looks at the first :most rows whose time has come only; the last column says at how many.
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
@@ -149,8 +150,6 @@ GROUP BY `sent_at`, `urgency`;
 -- Index: mail_outbox_claim
 -- Runs: once per look at the table and priority.
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN(`send_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (

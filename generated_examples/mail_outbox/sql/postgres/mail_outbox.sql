@@ -135,7 +135,8 @@ WITH RECURSIVE step(priority) AS (
 SELECT priority FROM step WHERE priority IS NOT NULL;
 
 -- name: stats_due
--- Counts the rows that are due or in work, of one priority, and finds the oldest due time.
+-- Counts the rows that are due, of one priority, and finds the oldest due time.
+-- A row in work counts as due: nothing is written into it that tells.
 -- It looks at the first :most rows whose time has come only; the last column says at how many.
 --   :priority  smallint
 --   :now  timestamptz, the host's clock
@@ -145,8 +146,6 @@ SELECT priority FROM step WHERE priority IS NOT NULL;
 -- Index: mail_outbox_claim
 -- Runs: once per look at the table and priority.
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN("send_after") AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -169,3 +168,11 @@ SELECT COUNT(*) FROM (
     WHERE "sent_at" IS NULL AND "urgency" = :priority AND "send_after" > :now
     ORDER BY "send_after", "id" LIMIT :most
 ) AS looked;
+
+-- name: row_security
+-- Whether row level security decides which rows this login sees.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per look at the table.
+SELECT row_security_active('"mail_outbox"');

@@ -61,7 +61,8 @@ VALUES (CAST(:payload AS jsonb))
 RETURNING "id";
 
 -- name: stats_due
--- Counts the rows that are due, delayed or in work, and finds the oldest due time.
+-- Counts the rows that are due.
+-- A row in work counts as due: nothing is written into it that tells.
 -- It looks at the first :most unfinished rows only; the last column says at how many.
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
@@ -69,11 +70,16 @@ RETURNING "id";
 -- Index: the primary key
 -- Runs: once per look at the table.
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
-    NULL AS oldest,
     COUNT(*) AS looked_at
 FROM (
     SELECT "id" FROM "minimal"
     ORDER BY "id" LIMIT :most
 ) AS looked;
+
+-- name: row_security
+-- Whether row level security decides which rows this login sees.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per look at the table.
+SELECT row_security_active('"minimal"');

@@ -298,7 +298,8 @@ DELETE t FROM (
 STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
 
 -- name: stats_due
--- Counts the rows that are due or in work, and finds the oldest due time.
+-- Counts the rows that are due, and finds the oldest due time.
+-- A row in work counts as due: nothing is written into it that tells.
 -- It looks at the first :most rows whose time has come only; the last column says at how many.
 --   :now  datetime(6), UTC, the host's clock
 --   :most  integer, where counting stops
@@ -307,8 +308,6 @@ STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
 -- Index: payouts_claim
 -- Runs: once per look at the table.
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN(`due_at`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -336,6 +335,6 @@ SELECT COUNT(*) FROM (
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: the primary key of the dead-letter table
+-- Index: any of the dead-letter table, or none: it stops at :most rows
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT `id` FROM `payouts_failed` LIMIT :most) AS looked;

@@ -249,7 +249,8 @@ DELETE FROM "payouts" AS t USING chosen AS c
 WHERE t."id" = c."id";
 
 -- name: stats_due
--- Counts the rows that are due or in work, and finds the oldest due time.
+-- Counts the rows that are due, and finds the oldest due time.
+-- A row in work counts as due: nothing is written into it that tells.
 -- It looks at the first :most rows whose time has come only; the last column says at how many.
 --   :now  timestamptz, the host's clock
 --   :most  integer, where counting stops
@@ -258,8 +259,6 @@ WHERE t."id" = c."id";
 -- Index: payouts_claim
 -- Runs: once per look at the table.
 SELECT COUNT(*) AS due_rows,
-    0 AS delayed_rows,
-    0 AS rows_in_work,
     MIN("due_at") AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -287,6 +286,15 @@ SELECT COUNT(*) FROM (
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: the primary key of the dead-letter table
+-- Index: any of the dead-letter table, or none: it stops at :most rows
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT "id" FROM "payouts_failed" LIMIT :most) AS looked;
+
+-- name: row_security
+-- Whether row level security decides which rows this login sees, of the table or of its dead letters.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per look at the table.
+SELECT row_security_active('"payouts"')
+    OR row_security_active('"payouts_failed"');

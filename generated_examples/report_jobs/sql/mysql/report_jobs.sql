@@ -233,13 +233,14 @@ WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL;
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT `job_id`, `locked_until` FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL;
@@ -477,7 +478,7 @@ GROUP BY `processed_at`, `locked_until`, `urgency`;
 -- Locks: none.
 -- Index: report_jobs_claim
 -- Runs: once per look at the table and priority.
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -506,7 +507,8 @@ SELECT COUNT(*) FROM (
 
 -- name: stats_leased
 -- Counts the rows of one group that hold a lease: in work, or due again because it ran out.
--- It looks at no more than :most; the last column says at how many.
+-- It looks at no more than :most, in no order; the last column says at how many.
+-- So the oldest due time is known only where there are no more.
 --   :now  datetime(6), UTC, the host's clock
 --   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
 --   :most  integer, where counting stops
@@ -514,7 +516,7 @@ SELECT COUNT(*) FROM (
 -- Locks: none.
 -- Index: report_jobs_claim
 -- Runs: once per look at the table.
-SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
@@ -534,7 +536,7 @@ FROM (
 -- Locks: none.
 -- Index: report_jobs_claim_table
 -- Runs: once per look at the table and priority.
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -562,14 +564,15 @@ SELECT COUNT(*) FROM (
 
 -- name: stats_leased_table
 -- Counts the rows that hold a lease: in work, or due again because it ran out.
--- It looks at no more than :most; the last column says at how many.
+-- It looks at no more than :most, in no order; the last column says at how many.
+-- So the oldest due time is known only where there are no more.
 --   :now  datetime(6), UTC, the host's clock
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
 -- Index: report_jobs_claim_table
 -- Runs: once per look at the table.
-SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `locked_until` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
@@ -584,6 +587,6 @@ FROM (
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: the primary key of the dead-letter table
+-- Index: any of the dead-letter table, or none: it stops at :most rows
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT `job_id` FROM `report_jobs_dead` LIMIT :most) AS looked;

@@ -143,7 +143,8 @@ WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt
 RETURNING t."job_id";
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -151,7 +152,7 @@ RETURNING t."job_id";
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT t."job_id", t."locked_until"
 FROM "report_jobs" AS t JOIN unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
     CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
@@ -396,7 +397,6 @@ SELECT priority FROM step WHERE priority IS NOT NULL;
 -- Index: report_jobs_claim
 -- Runs: once per look at the table and priority.
 SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
     COUNT(*) AS looked_at
@@ -435,7 +435,6 @@ SELECT COUNT(*) FROM (
 -- Index: report_jobs_claim_table
 -- Runs: once per look at the table and priority.
 SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
     COUNT(*) AS looked_at
@@ -465,6 +464,15 @@ SELECT COUNT(*) FROM (
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: the primary key of the dead-letter table
+-- Index: any of the dead-letter table, or none: it stops at :most rows
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT "job_id" FROM "report_jobs_dead" LIMIT :most) AS looked;
+
+-- name: row_security
+-- Whether row level security decides which rows this login sees, of the table or of its dead letters.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per look at the table.
+SELECT row_security_active('"report_jobs"')
+    OR row_security_active('"report_jobs_dead"');

@@ -124,12 +124,13 @@ WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt
 RETURNING "job_id";
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :held  list of id, token and attempt
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT t."job_id", t."locked_until"
 FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
@@ -384,7 +385,6 @@ SELECT priority FROM step WHERE priority IS NOT NULL;
 -- Index: report_jobs_claim
 -- Runs: once per look at the table and priority.
 SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
     COUNT(*) AS looked_at
@@ -423,7 +423,6 @@ SELECT COUNT(*) FROM (
 -- Index: report_jobs_claim_table
 -- Runs: once per look at the table and priority.
 SELECT COUNT(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "locked_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("locked_until" IS NULL OR "locked_until" <= :now) THEN "retry_after" END) AS oldest,
     COUNT(*) AS looked_at
@@ -453,6 +452,6 @@ SELECT COUNT(*) FROM (
 --   :most  integer, where counting stops
 -- Transaction: any, or none.
 -- Locks: none.
--- Index: the primary key of the dead-letter table
+-- Index: any of the dead-letter table, or none: it stops at :most rows
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (SELECT "job_id" FROM "report_jobs_dead" LIMIT :most) AS looked;

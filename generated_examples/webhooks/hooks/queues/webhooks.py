@@ -313,7 +313,6 @@ RETURNING t."id"\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN ("held_until" IS NULL OR "held_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "held_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("held_until" IS NULL OR "held_until" <= :now) THEN "due" END) AS oldest,
     COUNT(*) AS looked_at
@@ -336,6 +335,9 @@ SELECT COUNT(*) FROM (
     WHERE "target" = 'escalated'
     LIMIT :most
 ) AS looked\
+""",
+        "row_security": """\
+SELECT row_security_active('"hooks"."calls"')\
 """,
     },
     "mariadb": {
@@ -450,7 +452,7 @@ SET `target` = `origin`, `origin` = NULL, `attempt` = 1, `due` = :now, `held_unt
 WHERE `id` IN (:ids)\
 """,
         "stats_due": """\
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -467,7 +469,7 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_leased": """\
-SELECT COUNT(CASE WHEN `held_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `held_until` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `held_until` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `held_until` <= :now THEN `due` END) AS oldest,
     COUNT(*) AS looked_at

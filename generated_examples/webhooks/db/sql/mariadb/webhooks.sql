@@ -105,13 +105,14 @@ SET `held_until` = :locked_until
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT `id`, `held_until` FROM `hooks`.`calls` FORCE INDEX (PRIMARY)
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held);
 
@@ -267,7 +268,7 @@ WHERE `id` IN (:ids);
 -- Locks: none.
 -- Index: calls_claim
 -- Runs: once per look at the table.
-SELECT COUNT(*) AS due_rows, 0 AS delayed_rows, 0 AS rows_in_work,
+SELECT COUNT(*) AS due_rows,
     MIN(`due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
@@ -293,7 +294,8 @@ SELECT COUNT(*) FROM (
 
 -- name: stats_leased
 -- Counts the rows of one group that hold a lease: in work, or due again because it ran out.
--- It looks at no more than :most; the last column says at how many.
+-- It looks at no more than :most, in no order; the last column says at how many.
+-- So the oldest due time is known only where there are no more.
 --   :now  datetime(6), UTC, the host's clock
 --   :group  varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
 --   :most  integer, where counting stops
@@ -301,7 +303,7 @@ SELECT COUNT(*) FROM (
 -- Locks: none.
 -- Index: calls_claim
 -- Runs: once per look at the table.
-SELECT COUNT(CASE WHEN `held_until` <= :now THEN 1 END) AS due_rows, 0 AS delayed_rows,
+SELECT COUNT(CASE WHEN `held_until` <= :now THEN 1 END) AS due_rows,
     COUNT(CASE WHEN `held_until` > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN `held_until` <= :now THEN `due` END) AS oldest,
     COUNT(*) AS looked_at

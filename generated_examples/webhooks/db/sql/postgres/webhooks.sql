@@ -69,7 +69,8 @@ WHERE t."id" = h.id AND t."held_until" IN (h.token, h.sent) AND t."attempt" = h.
 RETURNING t."id";
 
 -- name: held
--- Which of these rows still hold a delivery's token, and what it is. After an extension that skipped rows, or got no answer.
+-- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
+-- the two. A row that does not come back is lost.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -77,7 +78,7 @@ RETURNING t."id";
 -- Transaction: that of extend.
 -- Locks: none.
 -- Index: the primary key.
--- Runs: when an extension brought back fewer rows than it named.
+-- Runs: when extend returned fewer rows than it was given.
 SELECT t."id", t."held_until"
 FROM "hooks"."calls" AS t JOIN unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
     CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
@@ -240,7 +241,6 @@ RETURNING t."id";
 -- Index: calls_claim
 -- Runs: once per look at the table.
 SELECT COUNT(CASE WHEN ("held_until" IS NULL OR "held_until" <= :now) THEN 1 END) AS due_rows,
-    0 AS delayed_rows,
     COUNT(CASE WHEN "held_until" > :now THEN 1 END) AS rows_in_work,
     MIN(CASE WHEN ("held_until" IS NULL OR "held_until" <= :now) THEN "due" END) AS oldest,
     COUNT(*) AS looked_at
@@ -277,3 +277,11 @@ SELECT COUNT(*) FROM (
     WHERE "target" = 'escalated'
     LIMIT :most
 ) AS looked;
+
+-- name: row_security
+-- Whether row level security decides which rows this login sees.
+-- Transaction: any, or none.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per look at the table.
+SELECT row_security_active('"hooks"."calls"');
