@@ -204,7 +204,8 @@ def _types() -> str:
     return (
         f"## Types\n\n{spelled}. `timestamp` alone is `timestamp(6)`. "
         'An exact type of one database is written beside it, `sql = { postgres = "citext" }`, and '
-        "stands in the DDL as it is.\n"
+        "stands in the DDL as it is. PostgreSQL 11 returns a `double` rounded to 15 digits unless the "
+        "session sets `extra_float_digits`; newer versions return it whole.\n"
     )
 
 

@@ -275,7 +275,8 @@ def _generic(connection: Any, sql: str, parameters: Any) -> Any:
     for number, name in enumerate(listed, 1):
         text = re.sub(rf"(?<![:\w]):{name}\b", f"${number}", text)
     cursor = connection.cursor()
-    cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    if connection.info.server_version >= 120000:  # before, nothing forces it
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     cursor.execute(f"PREPARE looked_at AS {text}".replace("%", "%%"))
     marks = ", ".join(["%s"] * len(listed))
     import psycopg
