@@ -194,6 +194,10 @@ class Table:
     mode: str | None = None
     where: str | None = None
     """One more condition, SQL in the table's own words, that a row must meet to be claimed."""
+    conditions: Mapping[str, tuple[str | Column, ...]] = dataclasses.field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """The text of `where` for each database, by its word, with the columns in it taken out."""
     notify: bool = False
     commit_order: bool = False
 

@@ -204,8 +204,11 @@ def _types() -> str:
     return (
         f"## Types\n\n{spelled}. `timestamp` alone is `timestamp(6)`. "
         'An exact type of one database is written beside it, `sql = { postgres = "citext" }`, and '
-        "stands in the DDL as it is. PostgreSQL 11 returns a `double` rounded to 15 digits unless the "
-        "session sets `extra_float_digits`; newer versions return it whole.\n"
+        "stands in the DDL as it is: a type's name, with a schema before it and sizes, array bounds, a "
+        "character set and a collation behind it where it has them, and nothing else. PostgreSQL 11 "
+        "returns a `double` rounded to 15 digits unless the session sets `extra_float_digits`; newer "
+        "versions return it whole.
+"
     )
 
 

@@ -70,6 +70,7 @@ def _table(key: str, shape: TableShape, findings: Findings) -> Table:
     leases.check(scope, form)
     dead_letters.check_origin(scope)
     fifo = groups.fifo(scope, form)
+    condition = conditions.resolve(scope)
     return Table(
         key=key,
         name=key if shape.name is None else shape.name,
@@ -87,7 +88,8 @@ def _table(key: str, shape: TableShape, findings: Findings) -> Table:
         clock=shape.clock,
         isolation=transactions.isolation(scope, form, ordered=fifo is not None),
         mode=transactions.mode(scope),
-        where=conditions.resolve(scope),
+        where=condition.text if condition else None,
+        conditions=condition.pieces if condition else {},
         notify=transactions.notify(scope),
         commit_order=shape.commit_order,
     )

@@ -173,7 +173,9 @@ class TableShape(Shape):
         default=None,
         description=(
             "One more condition a row must meet to be claimed, in SQL that every database "
-            "of the table understands."
+            "of the table understands, over the columns of this file. Claims run it for each row "
+            "they look at. Functions that are known to wait, lock or reach beyond the row are "
+            "refused; what others do is for the reviewer of this file to know."
         ),
         examples=["approved"],
     )

@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+# a name is a field's: marks that Python allows in one are no part of a word to `\w`;
 # identifiers and strings are passed over, and so is `::`, which a user's `where` may hold
 _ANSI = re.compile(
-    r"""(?P<skip>"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*|::)|:(?P<name>[^\W\d]\w*)|(?P<percent>%)"""
+    r"""(?P<skip>"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*|::)|:(?P<name>[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)|(?P<percent>%)"""
 )
 _MYSQL = re.compile(
     r"""(?P<skip>`(?:[^`]|``)*`|"(?:[^"\\]|\\.|"")*"|'(?:[^'\\]|\\.|'')*'|--[^\n]*)"""
-    r"""|:(?P<name>[^\W\d]\w*)|(?P<percent>%)""",
+    r"""|:(?P<name>[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)|(?P<percent>%)""",
     re.DOTALL,
 )
 

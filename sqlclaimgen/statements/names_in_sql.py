@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.model import Column, DeadLetterGroup, DeadLetterTable, Role, Table
+from sqlclaimgen.dialects.exact_types import without_collation
 from sqlclaimgen.statements import columns, key_template
 from sqlclaimgen.statements.channels import channel
 from sqlclaimgen.statements.indexes import finished_by
@@ -67,8 +68,10 @@ class NamesInSQL:
         return column
 
     def type_of(self, role: str) -> str:
-        """The spelled type of the column of a role."""
-        return columns.spelled(self.described, self.column_of(role), self.dialect)
+        """The spelled type of the column of a role, as a cast takes it."""
+        return without_collation(
+            columns.spelled(self.described, self.column_of(role), self.dialect)
+        )
 
     @property
     def channel(self) -> str | None:
@@ -80,7 +83,15 @@ class NamesInSQL:
     @property
     def where(self) -> str | None:
         """The description's extra condition, in parentheses."""
-        return f"({self.described.where})" if self.described.where else None
+        return self.condition()
+
+    def condition(self, a: str = "") -> str | None:
+        """The same with `a` before each column: a part of the statement may be called like one."""
+        if not self.described.where:
+            return None
+        pieces = self.described.conditions[self.dialect.name]
+        quote = self.dialect.quote
+        return f"({''.join(p if isinstance(p, str) else a + quote(p.name) for p in pieces)})"
 
     def key(self, a: str = "") -> str:
         """The advisory lock's key of a row."""

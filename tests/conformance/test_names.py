@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import unicodedata
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from sqlclaimgen.runtime import LeaseLost
 from tests.conformance.cases import URGENT
 from tests.conformance.harness import Case, Stand, on_cases
+from tests.servers import ALL_DIALECTS, Database, on_dialects
 
 ROLES = {
     "id": 'role = "id", type = "bigint", generated = true',
@@ -249,3 +253,77 @@ def test_groups_that_look_alike_are_apart(stand: Stand) -> None:
         assert [(d.id, d.row.queue) for d in found] == [(number, group)]
     (alone,) = stand.module.claim_ungrouped(connection, limit=50)._deliveries
     assert (alone.id, alone.row.queue) == (100, None)
+
+
+PARTS = ("priority", "candidate_id", "candidate_key", "candidate_1", "looked", "t", "id_", "lock")
+"""Columns of a team's that are called like a part of some statement."""
+
+
+def conditioned(form: str, selects: str, role: str) -> Case:
+    """A table whose condition names columns that statements have names like."""
+    said = dict.fromkeys(PARTS, 'type = "int", default = 1')
+    said["priority" if role == "priority" else "rank"] = 'role = "priority"'
+    said |= {"due": 'role = "retry_after"', "attempt": 'role = "attempt"'}
+    said["id"] = 'role = "id", type = "bigint", generated = true'
+    if selects == "token":
+        said["locked_until"] = 'role = "locked_until"'
+    head = f'where = "{" AND ".join(f"{name} < 100" for name in PARTS)}"\n'
+    if selects == "key":
+        head += 'advisory_lock = "jobs-{id}"\n'
+    columns = "".join(f"{name} = {{ {words} }}\n" for name, words in said.items())
+    dialects = ALL_DIALECTS if selects else ("postgres", "mysql", "mariadb")
+    return Case(f"{form}-{role}", f"{head}[table.jobs.columns]\n{columns}", dialects=dialects)
+
+
+CONDITIONED = tuple(
+    conditioned(form, selects, role)
+    for form, selects in (("lease", "token"), ("advisory", "key"), ("row-lock", ""))
+    for role in ("priority", "none")
+)
+
+
+@on_cases(*CONDITIONED)
+def test_a_condition_on_columns_called_like_parts_of_statements(stand: Stand) -> None:
+    connection, module = stand.connect(), stand.module
+    given = {field.name for field in dataclasses.fields(module.New)}
+    module.enqueue(connection, module.New(**dict.fromkeys(given, 1)))
+    module.enqueue(connection, module.New(**{**dict.fromkeys(given, 1), "candidate_id": 100}))
+    connection.commit()
+    assert module.stats(connection).due.value == 1
+    connection.commit()
+    with stand.case.claim(module, connection) as deliveries:
+        [delivery] = deliveries
+        delivery.ack(connection)
+    with stand.case.claim(module, connection) as deliveries:
+        assert not list(deliveries)
+
+
+MARKS = ("हिन्दी", "ชื่อ", "a·b", "x\u212e", "\u212e", "é́")
+"""Names that Python takes, of characters that no regular expression calls part of a word."""
+
+
+@pytest.mark.parametrize("given", ["name", "field"])
+@on_dialects(*ALL_DIALECTS)
+def test_names_with_marks_reach_the_database(
+    database: Database, tmp_path: Path, given: str
+) -> None:
+    columns = [name if given == "name" else f"c{n}" for n, name in enumerate(MARKS)]
+    fields = [unicodedata.normalize("NFKC", name) for name in MARKS]
+    lines = "".join(
+        f'"{column}" = {{ type = "int", field = "{field}" }}\n'
+        for column, field in zip(columns, fields, strict=True)
+    )
+    case = Case(
+        "marks",
+        "[table.jobs.columns]\nid = { role = 'id', type = 'bigint', generated = true }\n"
+        f"locked_until = {{}}\nx_ = {{ type = 'int', default = 0 }}\n{lines}",
+    )
+    stand = Stand(case, database, tmp_path)
+    connection, module = stand.connect(), stand.module
+    values = {field: n for n, field in enumerate(fields)}
+    module.enqueue(connection, module.New(**values))
+    connection.commit()
+    with stand.case.claim(module, connection) as deliveries:
+        [delivery] = deliveries
+        assert {name: getattr(delivery.row, name) for name in values} == values
+        delivery.ack(connection)

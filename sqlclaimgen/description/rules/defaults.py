@@ -8,6 +8,7 @@ import math
 import uuid
 from typing import TYPE_CHECKING
 
+from sqlclaimgen.description.characters import hidden, named
 from sqlclaimgen.description.model import Kind, Role
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def _wrong(
 
 def broken(value: object) -> str | None:
     """What is wrong with a text that statements hold as a literal: they are read line by line."""
-    return "has a line break" if isinstance(value, str) and len(value.splitlines()) > 1 else None
+    if not isinstance(value, str) or (at := hidden(value)) is None:
+        return None
+    return "has a line break" if value[at] in "\r\n" else f"holds the character {named(value[at])}"
 
 
 def unfit(value: Literal, type_: Type) -> str | None:

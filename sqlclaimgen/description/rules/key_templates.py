@@ -10,6 +10,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from sqlclaimgen.description.characters import hidden, named
 from sqlclaimgen.description.model import INTEGERS, TEXTS, KeyPart, KeyTemplate, Kind
 
 if TYPE_CHECKING:
@@ -33,13 +34,14 @@ def resolve(scope: Scope) -> KeyTemplate | None:
             'Write what keeps rows apart: advisory_lock = "accounts-{account}".',
             AT,
         )
-    if "\0" in source:
+    if (at := hidden(source)) is not None:
         scope.error(
             "KEY-TEXT",
-            "the key of `advisory_lock` holds a NUL character, which no database takes",
-            "Remove it.",
+            f"the key of `advisory_lock` holds the character {named(source[at])}, which ends a line "
+            "or is not seen",
+            "Write the key on one line of plain text.",
             AT,
-            inside=source.index("\0"),
+            inside=at,
         )
     parts: list[KeyPart] = []
     text = ""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from sqlclaimgen.description.characters import hidden, named
+
 if TYPE_CHECKING:
     from sqlclaimgen.description.scope import Scope
-
-_BREAKING = frozenset({"Cc", "Zl", "Zp", "Cs"})
-"""Categories of characters that end a line or are no character: names stand in SQL comments too."""
 
 
 def check(scope: Scope) -> None:
@@ -38,8 +37,9 @@ def check_name(scope: Scope, name: str, says: str, *at: str | int) -> bool:
     """Report what is wrong with one name, at the key `at`. Returns whether it is fine."""
     if not name or name.isspace():
         what, hint = f"a {says} is empty", "Write the name the database knows."
-    elif any(unicodedata.category(c) in _BREAKING for c in name):
-        what = f"the {says} {name!a} holds a character that ends a line or is none"
+    elif (found := hidden(name)) is not None:
+        character = named(name[found])
+        what = f"the {says} {name!a} holds {character}, which ends a line or is not seen"
         hint = "Names are one line of text: rename it in the database."
     elif name != name.strip():
         what = f'the {says} "{name}" starts or ends with a space'

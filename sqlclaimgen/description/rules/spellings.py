@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import keyword
-import re
 from typing import TYPE_CHECKING
 
+from sqlclaimgen.description.characters import hidden
 from sqlclaimgen.description.model import PythonType, Role
 from sqlclaimgen.description.roles import ROLES
+from sqlclaimgen.dialects import exact_types
 
 if TYPE_CHECKING:
     from sqlclaimgen.description.column_shape import ColumnShape
     from sqlclaimgen.description.scope import Scope
-
-_NOT_IN_A_TYPE = re.compile(r";|--|/\*|[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def python_type(
@@ -51,11 +50,11 @@ def _names(text: str, *, dotted: bool) -> bool:
 def check_sql(scope: Scope, name: str, shape: ColumnShape) -> None:
     """Refuse an exact type that is more than a type: it is written into the DDL as it stands."""
     for dialect, text in shape.sql.items():
-        if not text.strip() or _NOT_IN_A_TYPE.search(text):
+        if hidden(text) is not None or not exact_types.is_type(text):
             scope.error(
                 "SQL-TYPE",
                 f"`sql.{dialect}` of column `{name}` is no type",
-                'Write one type on one line, without ";" and comments: "citext".',
+                'Write a type\'s name, with a size, a character set or a collation behind it: "varchar(40)".',
                 "columns",
                 name,
                 "sql",

@@ -32,7 +32,7 @@
 {% if t.locked_until and lease == "free" %}{% do c.append(free(a)) %}{% endif %}
 {% if t.locked_until and lease == "null" %}{% do c.append(a ~ t.locked_until ~ " IS NULL") %}{% endif %}
 {% if t.locked_until and lease == "expired" %}{% do c.append(a ~ t.locked_until ~ " <= :now") %}{% endif %}
-{% if t.where %}{% do c.append(t.where) %}{% endif %}
+{% if t.where %}{% do c.append(t.condition(a)) %}{% endif %}
 {{ c | join(" AND ") or "TRUE" }}
 {%- endmacro %}
 

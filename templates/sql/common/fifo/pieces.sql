@@ -10,7 +10,7 @@
 {% macro fit(a) %}
 {% set c = [] %}
 {% if t.retry_after %}{% do c.append(a ~ t.retry_after ~ " <= :now") %}{% endif %}
-{% if t.where %}{% do c.append(t.where) %}{% endif %}
+{% if t.where %}{% do c.append(t.condition(a)) %}{% endif %}
 {{ c | join(" AND ") }}
 {%- endmacro %}
 
