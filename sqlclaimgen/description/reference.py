@@ -207,8 +207,7 @@ def _types() -> str:
         "stands in the DDL as it is: a type's name, with a schema before it and sizes, array bounds, a "
         "character set and a collation behind it where it has them, and nothing else. PostgreSQL 11 "
         "returns a `double` rounded to 15 digits unless the session sets `extra_float_digits`; newer "
-        "versions return it whole.
-"
+        "versions return it whole.\n"
     )
 
 
