@@ -2,62 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
 
+from sqlclaimgen.runtime.calls import Opened
 from sqlclaimgen.runtime.deliveries import Delivery
-from sqlclaimgen.runtime.errors import Closed
+from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.driving import drive
 from sqlclaimgen.runtime.protocols.fifo import Turn
 
 D = TypeVar("D")
 
 
-class Claim(Generic[D]):
-    """The deliveries of one claim, to be used in a `with` block.
+class Deliveries(Generic[D]):
+    """The deliveries of one claim. Iterating marks a delivery as started when it is handed out, and
+    passes over those whose lease ended meanwhile."""
 
-    Iterating marks a delivery as started when it is handed out, and passes over those whose lease
-    ended meanwhile. Leaving the block gives back what was not settled.
-    """
-
-    def __init__(
-        self,
-        table: str,
-        deliveries: Sequence[D],
-        leave: Callable[[bool], bool],
-        ready: Callable[[Any], None] | None = None,
-        resume: Turn | None = None,
-        *,
-        more: bool = False,
-    ) -> None:
-        self._table = table
-        self._deliveries = deliveries
-        self._leave = leave
-        self._ready = ready
-        self._left = False
-        self.resume = resume
+    def __init__(self) -> None:
+        self._deliveries: Sequence[D] = ()
+        self.resume: Turn | None = None
         """For the next claim of all groups of a FIFO table: which group's turn it is."""
-        self.more = more
+        self.more = False
         """Whether groups were left that nothing was asked of: the next claim may bring rows where this
         one brought none."""
+
+    _opened: Opened
+
+    def _hold(self, opened: Opened) -> None:
+        self._opened = opened
+        self._deliveries = opened.deliveries
+        self.resume, self.more = opened.taken.resume, opened.taken.more
 
     def __len__(self) -> int:
         return len(self._deliveries)
 
     def __iter__(self) -> Iterator[D]:
         for delivery in self._deliveries:
-            if self._left:
-                raise Closed(
-                    f"{self._table}: the claim's block has been left, and what was not settled is given "
-                    "back. Iterate inside the block.",
-                    table=self._table,
-                )
-            held = cast("Delivery[Any, Any]", delivery)
-            if held.live:
-                if self._ready is not None:
-                    self._ready(held)
-                held.started = True
+            if self._opened.handed_out(cast("Delivery[Any, Any]", delivery)):
                 yield delivery
+
+
+class Claim(Deliveries[D]):
+    """The deliveries of one claim, to be used in a `with` block. Leaving it gives back what was not
+    settled."""
+
+    def __init__(self, session: Session, opened: Opened) -> None:
+        super().__init__()
+        self._session = session
+        self._hold(opened)
 
     def __enter__(self) -> Self:
         return self
@@ -68,12 +61,5 @@ class Claim(Generic[D]):
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        if self._left:
-            return
-        self._left = True
-        held = [cast("Delivery[Any, Any]", delivery) for delivery in self._deliveries]
-        settled = [delivery.settled for delivery in held]
-        # where nothing could be given back a lease goes on, and can be settled over another connection
-        if self._leave(error is not None):
-            for delivery, before in zip(held, settled, strict=True):
-                delivery.given_back |= not (before and delivery.settled)
+        leaving = self._opened.leave(failed=error is not None)
+        drive(self._session, leaving, table=self._opened.table)

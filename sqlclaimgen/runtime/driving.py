@@ -6,10 +6,8 @@ import re
 import sys
 from typing import Any, TypeVar
 
-from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.drivers.base import Session, State
 from sqlclaimgen.runtime.errors import FaultKind, StatementFailed, UnsupportedServer
-from sqlclaimgen.runtime.protocols import clocks
-from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol, Result, Run, Step
 
 T = TypeVar("T")
@@ -77,23 +75,20 @@ def _words(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
 
 
-def run(session: Session, bound: Bound, protocol: Protocol[T]) -> T:
-    """Run a protocol of `bound` on one connection, the database's clock read before where it is asked
-    for. Raises what `drive` raises."""
-    read_clock(session, bound)
-    return drive(session, protocol, table=bound.queue.table)
+def translated(state: State, table: str | None, step: Step, caught: BaseException) -> BaseException:
+    """What a protocol is told when a step failed: StatementFailed for a driver's error, where a table is
+    named."""
+    kind = state.fault(caught)
+    if kind is None or table is None:
+        return caught
+    error = failure(table, step, caught, kind)
+    error.__cause__ = caught
+    return error
 
 
-def read_clock(session: Session, bound: Bound) -> None:
-    """Read the database's clock where the table asks for it and the last reading is old. Not on a
-    connection where nothing can run: what is driven there only ends a transaction."""
-    if bound.needs_reading and not session.broken:
-        reading = clocks.read(bound, joined=session.in_transaction)
-        drive(session, reading, table=bound.queue.table)
-
-
-def drive(session: Session, protocol: Protocol[T], *, table: str) -> T:
-    """Run a protocol to its end on one connection. A driver's error reaches it as StatementFailed."""
+def drive(session: Session, protocol: Protocol[T], *, table: str | None) -> T:
+    """Run a protocol to its end on one connection. A driver's error reaches it as StatementFailed, or as
+    it is where no table is named."""
     result: Result | None = None
     error: BaseException | None = None
     while True:
@@ -106,9 +101,4 @@ def drive(session: Session, protocol: Protocol[T], *, table: str) -> T:
         try:
             result = session.execute(step)
         except BaseException as caught:
-            kind = session.fault(caught)
-            if kind is None:
-                error = caught
-            else:
-                error = failure(table, step, caught, kind)
-                error.__cause__ = caught
+            error = translated(session, table, step, caught)

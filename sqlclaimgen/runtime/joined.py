@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlclaimgen.runtime.deliveries import Delivery
-from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.drivers.base import State
 from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
 from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.steps import Protocol, ReleaseSavepoint, Savepoint
 
 _numbers = itertools.count(1)
 
@@ -31,76 +32,76 @@ _open: dict[int, list[Block]] = {}
 """The innermost last, by connection."""
 
 
-def begun(session: Session) -> None:
+def begun(state: State) -> Protocol[None]:
     """A block was opened that ends with `kept` or `undone`. Raises the driver's errors."""
-    check = None if session.knows_transactions else f"sqlclaimgen_check_{next(_numbers)}"
+    check = None if state.knows_transactions else f"sqlclaimgen_check_{next(_numbers)}"
     if check is not None:
-        session.run(f"SAVEPOINT {check}", {})
-    _open.setdefault(id(session.connection), []).append(Block(check))
+        yield Savepoint(check)
+    _open.setdefault(id(state.connection), []).append(Block(check))
 
 
-def inside(session: Session) -> bool:
+def inside(state: State) -> bool:
     """Whether a block is open on the connection."""
-    return id(session.connection) in _open
+    return id(state.connection) in _open
 
 
-def look(session: Session) -> None:
+def look(state: State) -> None:
     """Raise StatementFailed when a block's transaction is over, or can only be rolled back: what runs
     now would stand alone, or be lost. Savepoints stay as they are."""
-    if session.broken:
+    if state.broken:
         raise _ended("an error aborted it, and was kept inside the block")
-    if not session.asked_in_transaction():
+    if not state.asked_in_transaction():
         raise _ended(_GONE)
 
 
-def prove(session: Session) -> None:
+def prove(state: State) -> Protocol[None]:
     """Raise StatementFailed, before the end of the innermost block, when its transaction is over, or
     another one."""
-    look(session)
-    check = _open[id(session.connection)][-1].check
+    look(state)
+    check = _open[id(state.connection)][-1].check
     if check is None:
         return
     try:
-        session.run(f"RELEASE SAVEPOINT {check}", {})
+        yield ReleaseSavepoint(check)
     except Exception as error:
-        if session.fault(error) is FaultKind.LOST:
+        if state.fault(error) is FaultKind.LOST:
             raise
         raise _ended(_GONE) from error
 
 
-def settled(session: Session, delivery: Delivery[Any, Any]) -> None:
+def settled(state: State, delivery: Delivery[Any, Any]) -> None:
     """A settlement joined the transaction that is open on the connection."""
-    if inside(session):
-        _open[id(session.connection)][-1].settled.append(delivery)
+    if inside(state):
+        _open[id(state.connection)][-1].settled.append(delivery)
 
 
-def enqueued(session: Session, queue: Queue[Any, Any, Any, Any]) -> None:
+def enqueued(state: State, queue: Queue[Any, Any, Any, Any]) -> None:
     """A row was added in the transaction that is open on the connection."""
-    if inside(session):
-        _open[id(session.connection)][-1].enqueued[queue.table] = queue
+    if inside(state):
+        _open[id(state.connection)][-1].enqueued[queue.table] = queue
 
 
-def kept(session: Session) -> Block:
+def kept(state: State) -> Block:
     """The innermost block ended well: what was done in it was done in the one around it."""
-    block = _left(session)
-    if inside(session):
-        outer = _open[id(session.connection)][-1]
+    block = _left(state)
+    if inside(state):
+        outer = _open[id(state.connection)][-1]
         outer.settled += block.settled
         outer.enqueued |= block.enqueued
     return block
 
 
-def undone(session: Session) -> None:
+def undone(state: State) -> None:
     """The innermost block was rolled back: its deliveries have no outcome, and can be given one."""
-    for delivery in _left(session).settled:
+    for delivery in _left(state).settled:
         delivery.settled = delivery.joined = False
 
 
-def _left(session: Session) -> Block:
-    blocks = _open[id(session.connection)]
+def _left(state: State) -> Block:
+    blocks = _open[id(state.connection)]
     block = blocks.pop()
     if not blocks:
-        del _open[id(session.connection)]
+        del _open[id(state.connection)]
     return block
 
 

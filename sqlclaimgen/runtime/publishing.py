@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from sqlclaimgen.runtime import joined
-from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.drivers.base import State
 from sqlclaimgen.runtime.queue import Queue
 
 AnyQueue = Queue[Any, Any, Any, Any]
@@ -14,13 +14,13 @@ AnyQueue = Queue[Any, Any, Any, Any]
 _WAKING = f"{__name__.rpartition('.')[0]}.worker.waking"
 
 
-def enqueued(queue: AnyQueue, session: Session) -> None:
+def enqueued(queue: AnyQueue, state: State) -> None:
     """A row was added. Its workers wake now where it is committed already, after the COMMIT where this
     runtime commits it; who commits by hand calls `wake`, or leaves it to the poll."""
-    if not session.in_transaction:
+    if not state.in_transaction:
         _wake(queue)
         return
-    joined.enqueued(session, queue)
+    joined.enqueued(state, queue)
 
 
 def committed(block: joined.Block) -> None:

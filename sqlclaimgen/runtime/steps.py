@@ -81,6 +81,13 @@ class CheckConstraints:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait, and leave the connection alone meanwhile."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
     """Close the connection: what it holds can no longer be told."""
 
@@ -117,6 +124,7 @@ Step: TypeAlias = (
     | ReleaseSavepoint
     | RollbackToSavepoint
     | CheckConstraints
+    | Pause
     | Close
     | KeysInUse
     | HoldKey

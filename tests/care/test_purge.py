@@ -30,7 +30,6 @@ def days(n: float) -> datetime:
 @on_cases(DEAD_TABLE)
 def test_deletes_what_finished_long_ago(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(care, "PAGE", 3)
-    monkeypatch.setattr("sqlclaimgen.runtime.care.PAGE", 3)
     old = [{"queue": "a", "finished": days(8 + n), "payload": {}} for n in range(8)]
     young = [{**old[0], "finished": days(2)}, {**old[0], "finished": None}]
     stand.fill(old + young)
@@ -46,7 +45,7 @@ def test_deletes_what_finished_long_ago(stand: Stand, monkeypatch: pytest.Monkey
 @on_cases(MARKED)
 def test_dead_letters_stay_and_hide_nothing(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     """LR-04: a full page of old rows that must stay does not end the purge."""
-    monkeypatch.setattr("sqlclaimgen.runtime.care.PAGE", 2)
+    monkeypatch.setattr("sqlclaimgen.runtime.protocols.care.PAGE", 2)
     dead = [{"state": "dead", "finished": days(30)}] * 5
     done = [{"state": "done", "finished": days(20)}] * 3
     stand.fill(dead + done)

@@ -32,7 +32,7 @@ def test_st_02_an_urgent_row_whose_lease_ran_out_comes_first(stand: Stand) -> No
 
 @on_cases(ON_SERVERS)
 def test_dl_05_sweeps_at_once_do_not_deadlock(stand: Stand, monkeypatch: Any) -> None:
-    monkeypatch.setattr("sqlclaimgen.runtime.care.PAGE", 50)
+    monkeypatch.setattr("sqlclaimgen.runtime.protocols.care.PAGE", 50)
     old = {"queue": "a", "finished": NOW - timedelta(days=9), "payload": {}}
     stand.fill([{**old, "finished": NOW - timedelta(days=9, seconds=n % 7)} for n in range(600)])
     module = stand.at(NOW)

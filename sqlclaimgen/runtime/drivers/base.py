@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.steps import (
@@ -15,6 +16,7 @@ from sqlclaimgen.runtime.steps import (
     DropKey,
     HoldKey,
     KeysInUse,
+    Pause,
     ReleaseSavepoint,
     Result,
     Rollback,
@@ -25,8 +27,35 @@ from sqlclaimgen.runtime.steps import (
 )
 
 
+class State(Protocol):
+    """What is known of a caller's connection between two steps, blocking or asyncio."""
+
+    dialect: str
+    connection: Any
+    knows_transactions: bool
+    """Whether every answer tells if a transaction is open, an error's included."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+    def asked_in_transaction(self) -> bool:
+        """The same, asked of the server where its answers do not tell."""
+        ...
+
+    @property
+    def broken(self) -> bool:
+        """Whether the open transaction can only be rolled back, or the connection is closed."""
+        ...
+
+    def fault(self, error: BaseException) -> FaultKind | None:
+        """What a driver's error means; None for an error that is not the driver's."""
+        ...
+
+
 class Session(ABC):
-    """One connection. It never alters what the caller set on it."""
+    """One blocking connection. It never alters what the caller set on it."""
 
     dialect: str
     knows_transactions = True
@@ -68,6 +97,8 @@ class Session(ABC):
                 self.run(f"ROLLBACK TO SAVEPOINT {name}", {})
             case CheckConstraints():
                 pass  # they hold after each statement
+            case Pause(seconds):
+                time.sleep(seconds)
             case Close():
                 self.close()
             case KeysInUse() | HoldKey() | DropKey():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ from sqlclaimgen.runtime.steps import (
     DropKey,
     HoldKey,
     KeysInUse,
+    Pause,
     ReleaseSavepoint,
     Result,
     Rollback,
@@ -43,9 +45,10 @@ async def notified(connection: Any, seconds: float) -> bool:
 
 
 class AsyncPsycopgSession:
-    """A psycopg AsyncConnection of the worker's own."""
+    """A psycopg AsyncConnection: the caller's, or the worker's own."""
 
-    dialect = "postgres"
+    dialect: str = "postgres"
+    knows_transactions: bool = True
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -62,6 +65,16 @@ class AsyncPsycopgSession:
         """Whether a transaction is open."""
         status = self.connection.info.transaction_status
         return bool(status not in (TransactionStatus.IDLE, TransactionStatus.UNKNOWN))
+
+    def asked_in_transaction(self) -> bool:
+        """The same: every answer tells."""
+        return self.in_transaction
+
+    @property
+    def broken(self) -> bool:
+        """Whether the open transaction can only be rolled back, or the connection is closed."""
+        status = self.connection.info.transaction_status
+        return bool(status in (TransactionStatus.INERROR, TransactionStatus.UNKNOWN))
 
     @property
     def aborted(self) -> bool:
@@ -91,6 +104,8 @@ class AsyncPsycopgSession:
                 await self._run(f"ROLLBACK TO SAVEPOINT {name}", {})
             case CheckConstraints():
                 await self._run(CHECK_CONSTRAINTS, {})
+            case Pause(seconds):
+                await asyncio.sleep(seconds)
             case Close():
                 await self.connection.close()
             case KeysInUse() | HoldKey() | DropKey():

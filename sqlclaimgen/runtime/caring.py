@@ -1,0 +1,89 @@
+"""Looking after a table by hand, as protocols over the caller's own connection, blocking or asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from sqlclaimgen.runtime.calls import idle, read_clock, timed
+from sqlclaimgen.runtime.drivers.base import State
+from sqlclaimgen.runtime.protocols import care
+from sqlclaimgen.runtime.protocols import stats as counting
+from sqlclaimgen.runtime.protocols.scope import Scope
+from sqlclaimgen.runtime.protocols.stats import Stats
+from sqlclaimgen.runtime.queue import Bound, Queue
+from sqlclaimgen.runtime.steps import Pause, Protocol, Rollback
+
+Id = TypeVar("Id")
+T = TypeVar("T")
+
+
+def redrive(
+    queue: Queue[Any, Any, Any, Id], state: State, ids: Iterable[Id] | None, limit: int | None
+) -> Protocol[list[Id]]:
+    """Bring dead letters back: these, all or none, or up to `limit` of the oldest."""
+    if (ids is None) is (limit is None):
+        raise ValueError("redrive takes either ids or limit")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit is {limit}; a redrive brings back at least one row")
+    bound = queue.bind(state.dialect)
+    joined = state.in_transaction
+    if ids is not None:
+        body = care.redrive(bound, list(ids), joined=joined)
+    else:
+        body = care.redrive_oldest(bound, limit or care.PAGE, joined=joined)
+    return (yield from timed(state, bound, body))
+
+
+def stats(queue: Queue[Any, Any, Any, Any], state: State, scope: Scope) -> Protocol[Stats]:
+    """Count, and leave no transaction open that was not open before."""
+    bound = queue.bind(state.dialect)
+    return (yield from _look(state, bound, counting.stats(bound, scope)))
+
+
+def row_security(queue: Queue[Any, Any, Any, Any], state: State) -> Protocol[bool]:
+    """Whether row level security decides which rows of the table this login sees."""
+    bound = queue.bind(state.dialect)
+    return (yield from _look(state, bound, counting.row_security(bound)))
+
+
+def _look(state: State, bound: Bound, body: Protocol[T]) -> Protocol[T]:
+    # drivers open a transaction for a plain select
+    opens = not state.in_transaction
+    try:
+        found = yield from timed(state, bound, body)
+    except GeneratorExit:
+        raise
+    except BaseException:
+        if opens and state.in_transaction:
+            yield Rollback()
+        raise
+    if opens and state.in_transaction:
+        yield Rollback()
+    return found
+
+
+def purge(
+    queue: Queue[Any, Any, Any, Any],
+    state: State,
+    older_than: timedelta,
+    limit: int | None,
+    pause: timedelta,
+) -> Protocol[int]:
+    """Delete rows that were finished long ago, a page a transaction. Returns how many."""
+    if older_than < timedelta(0) or pause < timedelta(0):
+        raise ValueError("older_than and pause must not be negative")
+    idle(state, queue.table, "purge")
+    bound = queue.bind(state.dialect)
+    yield from read_clock(state, bound)
+    before = bound.now() - older_than
+    deleted = 0
+    while limit is None or deleted < limit:
+        size = care.PAGE if limit is None else min(care.PAGE, limit - deleted)
+        count = yield from timed(state, bound, care.purge(bound, before, size))
+        deleted += count
+        if count < size:
+            break
+        yield Pause(pause.total_seconds())
+    return deleted
