@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import uuid
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -241,8 +243,8 @@ def test_a_redrive_that_looked_before_another_brings_nothing_back_again(
 def test_takes_either_ids_or_a_limit() -> None:
     from sqlclaimgen.runtime import redrive
 
-    queue: Any = None
-    connection: Any = None
+    queue: Any = SimpleNamespace(table="jobs")
+    connection = sqlite3.connect(":memory:")
     for wrong in ((None, None), ([1], 1), (None, 0)):
         with pytest.raises(ValueError, match=r"redrive|limit"):
             redrive(queue, connection, *wrong)
