@@ -70,8 +70,9 @@ def parse(text: str) -> Type | tuple[str, str]:
     kind = _PLAIN.get(match[1]) if match else None
     if match is None or kind is None:
         return f'is "{text}", which is no type', _way_out(text)
-    first = int(match[2]) if match[2] else None
-    second = int(match[3]) if match[3] else None
+    # of a number that is out of any range, so many digits are enough
+    first = int(match[2][:9]) if match[2] else None
+    second = int(match[3][:9]) if match[3] else None
     match kind:
         case Kind.VARCHAR:
             if first is None or second is not None:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlclaimgen.description.characters import shown
+
+LONGEST = 500
+"""Characters of a text in a finding: what is longer is cut in the middle."""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
@@ -18,6 +23,11 @@ class Diagnostic:
     hint: str
     severity: str = "error"
     """`error` or `warning`."""
+
+    def __post_init__(self) -> None:
+        # both quote the description, whose text must end no line and send no control character
+        object.__setattr__(self, "what", shown(self.what, LONGEST))
+        object.__setattr__(self, "hint", shown(self.hint, LONGEST))
 
 
 class DescriptionInvalid(Exception):

@@ -36,7 +36,10 @@ def seconds(value: object) -> int | tuple[str, str]:
             f'is "{value}", which is no time',
             'Write a whole number and one unit, s, m, h or d: "30s", "5m", "1h", "2d".',
         )
-    total = int(match[1]) * SECONDS[match[2]]
+    # Python reads no more than some thousand digits, and the longest time has eight
+    total = int(match[1][:20]) * SECONDS[match[2]]
+    if len(match[1]) > 20:
+        total = LONGEST + 1
     if total == 0:
         return f'is "{value}", and a time has to pass', 'Write at least "1s".'
     if total > LONGEST:

@@ -6,6 +6,8 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
+from sqlclaimgen.description.characters import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 def text(diagnostics: Iterable[Diagnostic]) -> str:
     """Two lines for each: `file:line:column: error[CODE]: what`, and the way out."""
     return "".join(
-        f"{d.file}:{d.line}:{d.column}: {d.severity}[{d.code}]: {d.what}\n    hint: {d.hint}\n"
+        f"{shown(d.file)}:{d.line}:{d.column}: {d.severity}[{d.code}]: {d.what}\n    hint: {d.hint}\n"
         for d in diagnostics
     )
 

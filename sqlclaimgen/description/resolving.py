@@ -49,6 +49,7 @@ def resolve(shape: FileShape, path: Path, findings: Findings) -> Description:
             ("table",),
         )
     output = outputs.resolve(shape.output, findings)
+    outputs.check_modules(shape.output, shape.table, findings)
     one_file = keys.check_together(list(shape.table), findings)
     tables = tuple(_table(key, table, findings) for key, table in shape.table.items())
     keys.check_tables([table for table in tables if table.key not in one_file], findings)

@@ -92,7 +92,8 @@ def _is_known_cause(path: Path, document: dict[str, Any], findings: Findings) ->
 
 
 def _is_key(loc: tuple[int | str, ...]) -> bool:
-    return loc[4:5] == ("sql",) and loc[-1] == "[key]"
+    # behind the key itself: a key may be called so
+    return len(loc) == 7 and loc[4] == "sql" and loc[-1] == "[key]"
 
 
 def _report(detail: ErrorDetails, path: Path, findings: Findings) -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlclaimgen.description import syntax
 from sqlclaimgen.description.diagnostics import DescriptionInvalid, Diagnostic
-from sqlclaimgen.description.locations import Locations
+from sqlclaimgen.description.locations import Locations, Position
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+DEEPEST = 8
+"""Keys and indexes from the top of the file down to a value. A description has six."""
+
+START = Position(1, 1)
+
+_DIGITS = re.compile(r"[0-9][0-9_]{640,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +70,58 @@ def parse(content: bytes, path: Path) -> Source:
         ) from None
     try:
         document = tomllib.loads(text)
+        locations = Locations(text)
     except tomllib.TOMLDecodeError as error:
         raise _invalid(path, *syntax.worded(text, str(error))) from None
     except RecursionError:
-        raise _invalid(
-            path,
-            "TOML-SYNTAX",
-            "the file nests arrays or tables too deeply to be read",
-            "No key of a description nests deeper than four tables.",
-        ) from None
-    return Source(str(path), text, document, Locations(text))
+        raise _too_deep(path) from None
+    except ValueError:
+        # Python reads no more digits than it is told to (sys.set_int_max_str_digits)
+        digits = _DIGITS.search(text)
+        at = Locations.of_prefix(text).position(digits.start() if digits else 0)
+        raise _too_large(path, at) from None
+    _check_values(document, locations, path)
+    return Source(str(path), text, document, locations)
+
+
+def _check_values(document: dict[str, Any], locations: Locations, path: Path) -> None:
+    """Refuse what is deeper than any key, and integers that TOML does not have: they have more than 64
+    bits."""
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
+    while waiting:
+        at, value = waiting.pop()
+        if len(at) > DEEPEST:
+            raise _too_deep(path, locations.nearest(at))
+        if isinstance(value, dict):
+            found = cast("dict[str, Any]", value)
+            waiting += [((*at, key), inner) for key, inner in found.items()]
+        elif isinstance(value, list):
+            items = cast("list[object]", value)
+            waiting += [((*at, n), inner) for n, inner in enumerate(items)]
+        elif type(value) is int and not -(2**63) <= value < 2**63:
+            raise _too_large(path, locations.nearest(at))
+
+
+def _too_deep(path: Path, at: Position = START) -> DescriptionInvalid:
+    return _invalid(
+        path,
+        "TOML-SYNTAX",
+        "the file nests arrays or tables too deeply to be read",
+        "No key of a description nests deeper than four tables.",
+        at.line,
+        at.column,
+    )
+
+
+def _too_large(path: Path, at: Position) -> DescriptionInvalid:
+    return _invalid(
+        path,
+        "TOML-SYNTAX",
+        "a whole number has more than 64 bits",
+        "Write one between -9223372036854775808 and 9223372036854775807, or a text in quotes.",
+        at.line,
+        at.column,
+    )
 
 
 def _invalid(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.description.model import (
@@ -21,7 +22,7 @@ from sqlclaimgen.rendering import (
 )
 from sqlclaimgen.rendering.python_types import Types
 from sqlclaimgen.statements import columns, queues
-from sqlclaimgen.templating import environment
+from sqlclaimgen.templating import environment, folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,8 @@ def render(description: Description, table: Table, plans: Sequence[Plan]) -> str
     env.filters["string"] = literals.string
     env.filters["block"] = literals.block
     env.filters["docstring"] = literals.docstring
-    types = Types()
+    source = (folder("templates") / "python" / "module.py.j2").read_text(encoding="utf-8")
+    types = Types(reserved=frozenset(re.findall(r"\b_\w+", source)))
     types.collect(table.columns)
     return env.get_template("module.py.j2").render(_context(description, table, plans, types))
 
@@ -151,7 +153,9 @@ def _default(column: Column, types: Types) -> str | None:
     value = column.default
     if value is None:
         return "None" if column.null else None
-    if column.type.kind in INTEGERS or isinstance(value, bool | float):
+    if column.type.kind is Kind.DOUBLE:
+        plain = repr(float(value)).replace("e+", "e")
+    elif column.type.kind in INTEGERS or isinstance(value, bool):
         plain = repr(value)
     else:
         plain = literals.string(str(value))

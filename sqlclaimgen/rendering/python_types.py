@@ -33,20 +33,23 @@ class Types:
 
     user: dict[PythonType, str] = field(default_factory=dict[PythonType, str])
     """A team's own types, by the name the module gives them."""
+    reserved: frozenset[str] = frozenset()
+    """Names that the module has itself."""
 
     def collect(self, columns: Iterable[Column]) -> None:
         """Name every type of the team's that these columns hold, two of one name apart."""
         for column in columns:
             if column.python is None or column.python in self.user:
                 continue
-            root = f"_{column.python.name.partition('.')[0]}"
-            taken = {name.partition(".")[0] for name in self.user.values()}
+            # two underscores in front are changed inside of a class
+            root = f"_{column.python.name.partition('.')[0].lstrip('_')}"
+            taken = {name.partition(".")[0] for name in self.user.values()} | self.reserved
             same = next(
                 (
                     name.partition(".")[0]
                     for kind, name in self.user.items()
                     if kind.module == column.python.module
-                    and kind.name.partition(".")[0] == root[1:]
+                    and kind.name.partition(".")[0] == column.python.name.partition(".")[0]
                 ),
                 None,
             )

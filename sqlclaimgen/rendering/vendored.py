@@ -6,8 +6,9 @@ import re
 from pathlib import Path, PurePosixPath
 
 from sqlclaimgen import runtime
+from sqlclaimgen.description.rules.outputs import VENDORED
 
-PACKAGE = "claim_runtime"
+PACKAGE = VENDORED
 """The copy's package, inside the modules' own."""
 
 _IMPORT = re.compile(

@@ -22,7 +22,7 @@ def test_json_is_an_array_of_objects() -> None:
             "line": 12,
             "column": 3,
             "code": "UNKNOWN-KEY",
-            "what": "100% `leese`\nis no key",
+            "what": "100% `leese`\\nis no key",
             "hint": "Did you mean it?",
             "severity": "error",
         },
@@ -42,6 +42,18 @@ def test_json_is_an_array_of_objects() -> None:
 def test_github_annotations_are_escaped() -> None:
     assert report.github(FOUND) == (
         "::error file=a%2Cb%3Ac.toml,line=12,col=3,title=UNKNOWN-KEY"
-        "::100%25 `leese`%0Ais no key%0ADid you mean it?\n"
+        "::100%25 `leese`\\nis no key%0ADid you mean it?\n"
         "::warning file=t.toml,line=1,col=1,title=FIFO-ORDER::ids%0ASort.\n"
     )
+
+
+def test_a_finding_is_one_line_without_control_characters_and_no_page() -> None:
+    told = "\n::warning file=x::pwned\x1b[31m\u202e"
+    found = Diagnostic("a\nb.toml", 1, 1, "X", told + "y" * 70000 + "the end", told)
+    assert "\n" not in found.what + found.hint
+    assert len(found.what) < 600
+    assert found.what.endswith("the end")
+    text = report.text([found])
+    assert text.count("\n") == 2
+    assert text.startswith("a\\nb.toml:1:1: error[X]: \\n::warning file=x::pwned\\x1b[31m\\u202e")
+    assert not set(text) & {"\x1b", "\u202e"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import re
 import uuid
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ Literal = str | int | float | bool
 BITS = {Kind.SMALLINT: 15, Kind.INT: 31, Kind.BIGINT: 63}
 
 NOW = "now"
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,100}(?:\.[0-9]{1,100})?(?:[eE][+-]?[0-9]{1,3})?")
 
 
 def resolve(
@@ -47,7 +50,8 @@ def resolve(
         return None, False
     if type_.kind is Kind.TIMESTAMP:
         return None, True
-    return (str(written) if type_.kind is Kind.NUMERIC else written), False
+    number = _number(written) if type_.kind is Kind.NUMERIC else None
+    return (written if number is None else f"{number:f}"), False
 
 
 def _wrong(
@@ -96,8 +100,8 @@ def unfit(value: Literal, type_: Type) -> str | None:
         case Kind.TEXT | Kind.VARCHAR:
             if not isinstance(value, str):
                 return f"is {_shown(value)}, and the column is {type_}"
-            if "\0" in value:
-                return "holds a NUL character, which PostgreSQL refuses"
+            if (at := hidden(value, but="\n\t")) is not None:
+                return f"holds the character {named(value[at])}"
             if type_.length is not None and len(value) > type_.length:
                 return f"has {len(value)} characters, and the column is {type_}"
         case Kind.NUMERIC:
@@ -117,16 +121,19 @@ def _shown(value: Literal) -> str:
 
 
 def _fits(value: Literal, type_: Type) -> bool:
-    if isinstance(value, bool):
-        return False
-    try:
-        number = decimal.Decimal(str(value))
-    except decimal.InvalidOperation:
+    number = _number(value)
+    if number is None:
         return False
     precision, scale = type_.precision or 0, type_.scale or 0
-    if not number.is_finite() or number.normalize().as_tuple().exponent < -scale:  # type: ignore[operator]
-        return False
-    return abs(number) < decimal.Decimal(10) ** (precision - scale)
+    whole, _, decimals = f"{number.copy_abs():f}".partition(".")
+    return len(whole.lstrip("0")) <= precision - scale and len(decimals.rstrip("0")) <= scale
+
+
+def _number(value: Literal) -> decimal.Decimal | None:
+    """The number that every database reads in `value`, or None."""
+    if isinstance(value, bool) or not _NUMBER.fullmatch(str(value)):
+        return None
+    return decimal.Decimal(str(value))
 
 
 def _reads(value: Literal, kind: Kind) -> bool:

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from sqlclaimgen.description.model import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlclaimgen.description.findings import Findings
-    from sqlclaimgen.description.shape import OutputShape
+    from sqlclaimgen.description.shape import OutputShape, TableShape
+
+VENDORED = "claim_runtime"
+"""The package of the runtime's copy, inside the modules' own."""
+
+_IMPORTED = frozenset({"sqlclaimgen", "psycopg", "pymysql"})
 
 
 def resolve(shape: OutputShape, findings: Findings) -> Output:
@@ -37,6 +44,46 @@ def resolve(shape: OutputShape, findings: Findings) -> Output:
             ("output", "python"),
         )
     return Output(shape.sql, shape.python, shape.docs, shape.runtime)
+
+
+def check_modules(
+    output: OutputShape, tables: Mapping[str, TableShape], findings: Findings
+) -> None:
+    """Refuse modules that would hide others, and types that are looked for in a generated module."""
+    folders = [part for part in output.python.split("/") if part not in ("", ".")]
+    top = not folders or folders[-1] == ".."
+    for key, table in tables.items():
+        if output.runtime == "vendored" and key == VENDORED:
+            findings.error(
+                "OUTPUT-SHADOWS",
+                f"the copy of the runtime is the package `{key}`, and would hide this table's module",
+                f'Write [table.{key}_jobs] and name = "{key}", or leave `output.runtime` out.',
+                ("table", key),
+            )
+        elif top and key in sys.stdlib_module_names | _IMPORTED:
+            findings.error(
+                "OUTPUT-SHADOWS",
+                f"a module `{key}` beside this file would hide Python's or a driver's own `{key}`",
+                'Name a folder for the modules: python = "queues".',
+                ("table", key),
+            )
+        for name, column in table.columns.items():
+            module = (column.python or "").partition(":")[0].split(".")
+            if module[-1] in tables and _ends(folders, module[:-1]):
+                findings.error(
+                    "PYTHON-TYPE",
+                    f"`python` of column `{name}` names a type in the generated module "
+                    f"`{'.'.join(module)}`",
+                    "Name a type of a module of your own: a generated one is written anew.",
+                    ("table", key, "columns", name, "python"),
+                )
+
+
+def _ends(folders: list[str], package: list[str]) -> bool:
+    """Whether `package` is how the modules in these folders may be imported."""
+    if not package:
+        return not folders
+    return folders[-len(package) :] == package
 
 
 def _check_folder(key: str, folder: str, findings: Findings) -> None:

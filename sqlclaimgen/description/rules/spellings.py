@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import unicodedata
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.characters import hidden
@@ -31,6 +32,14 @@ def python_type(
         )
         return None
     module, colon, name_in_module = shape.python.partition(":")
+    if module == "__future__":
+        scope.error(
+            "PYTHON-TYPE",
+            f"`python` of column `{name}` names `__future__`, which is part of the language",
+            "Name a type of your own.",
+            *at,
+        )
+        return None
     if colon and _names(module, dotted=True) and _names(name_in_module, dotted=False):
         return PythonType(module, name_in_module)
     scope.error(
@@ -44,7 +53,13 @@ def python_type(
 
 def _names(text: str, *, dotted: bool) -> bool:
     parts = text.split(".") if dotted else [text]
-    return all(part.isidentifier() and not keyword.iskeyword(part) for part in parts)
+    return all(
+        part.isidentifier()
+        and not keyword.iskeyword(part)
+        # Python reads another name than the one that is written
+        and unicodedata.normalize("NFKC", part) == part
+        for part in parts
+    )
 
 
 def check_sql(scope: Scope, name: str, shape: ColumnShape) -> None:
