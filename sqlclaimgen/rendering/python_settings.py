@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlclaimgen.rendering import literals
 from sqlclaimgen.runtime.backoff import RetryPolicy
 from sqlclaimgen.runtime.queue import Column as WireColumn
+from sqlclaimgen.runtime.queue import Relation
 from sqlclaimgen.statements import columns, queues
 
 if TYPE_CHECKING:
@@ -35,10 +36,27 @@ def _source(table: Table, value: Any, types: Types) -> str:
         case WireColumn():
             described = next(one for one in table.columns if one.field == value.field)
             return _called("_runtime.Column", column(described, types), 4)
+        case Relation():
+            return _relation(value)
         case str():
             return literals.string(value)
         case _:
             return repr(value)
+
+
+def _relation(relation: Relation) -> str:
+    lines = [
+        f"            {literals.string(name)}: {literals.string(kind)},\n"
+        for name, kind in relation.columns.items()
+    ]
+    written = [literals.string(relation.name), "{\n" + "".join(lines) + "        }"]
+    if relation.schema is not None:
+        written.append(f"schema={literals.string(relation.schema)}")
+    written.append(f"id={literals.string(relation.id)}")
+    if relation.times:
+        inner = "".join(f"            {literals.string(name)},\n" for name in relation.times)
+        written.append(f"times=(\n{inner}        )")
+    return _exploded("_runtime.Relation", written, 4)
 
 
 def listed(arguments: dict[str, str | None]) -> str:

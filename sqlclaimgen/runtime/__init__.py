@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.protocols.scope import group as group
     from sqlclaimgen.runtime.queue import Column as Column
     from sqlclaimgen.runtime.queue import Queue as Queue
+    from sqlclaimgen.runtime.queue import Relation as Relation
     from sqlclaimgen.runtime.transactions import transaction as transaction
     from sqlclaimgen.runtime.worker.core import Unfinished as Unfinished
     from sqlclaimgen.runtime.worker.events import Event as Event
@@ -85,7 +86,7 @@ else:
         "outcomes": "Ack DeadLetter Discard Retry RetryAfter",
         "protocols.fifo": "Turn",
         "protocols.scope": "ONLY TABLE UNGROUPED group",
-        "queue": "Column Queue",
+        "queue": "Column Queue Relation",
         "transactions": "transaction",
         "worker.core": "Unfinished",
         "worker.events": "Event EventKind",

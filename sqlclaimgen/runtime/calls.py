@@ -10,7 +10,14 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlclaimgen.runtime import batches, held_by_key, held_by_transaction, joined, publishing
+from sqlclaimgen.runtime import (
+    batches,
+    held_by_key,
+    held_by_transaction,
+    joined,
+    looking,
+    publishing,
+)
 from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
 from sqlclaimgen.runtime.drivers.base import State
 from sqlclaimgen.runtime.errors import AlreadySettled, ClaimError, Closed, TransactionOpen
@@ -49,6 +56,7 @@ def enqueue_many(
     """Add rows in the open transaction. Returns their ids, in order."""
     bound = queue.bind(state.dialect)
     _proven(state)
+    yield from looking.at_zone(state, bound)
     ids: list[I] = []
     for new in rows:
         ids.append((yield from timed(state, bound, enqueuing.enqueue(bound, new, delay))))
@@ -124,14 +132,15 @@ class Opened:
 def claim(
     queue: Queue[Any, Any, Any, Any], state: State, scope: Scope, limit: int
 ) -> Protocol[Opened]:
-    """Take up to `limit` due rows. Raises TransactionOpen when a transaction is open, and ValueError
-    for a limit below 1."""
+    """Take up to `limit` due rows. Raises TransactionOpen when a transaction is open, SchemaMismatch and
+    ServerUnfit when the live table cannot be claimed from, and ValueError for a limit below 1."""
     if limit < 1:
         raise ValueError(f"limit is {limit}; a claim takes at least one row")
     held_by_key.refuse_second(queue, state.connection)
     idle(state, queue.table, "claim")
     form = form_of(queue)
     bound = queue.bind(state.dialect)
+    yield from looking.at_table(state, bound)
     taken = yield from timed(state, bound, form.claim(bound, scope, limit))
     for delivery in taken.deliveries:
         delivery.connection = state.connection
@@ -146,6 +155,7 @@ def settle(state: State, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> P
     form = form_of(delivery.bound.queue)
     form.check(delivery, state.connection)
     _proven(state)
+    yield from looking.at_zone(state, delivery.bound)
     settling = form.settle(delivery, outcome, joined=state.in_transaction)
     yield from timed(state, delivery.bound, settling)
     if delivery.joined:
@@ -189,6 +199,7 @@ def extend(
     """Move the expiry of every delivery in work and commit. Returns those that are lost."""
     idle(state, queue.table, "extend")
     bound = queue.bind(state.dialect)
+    yield from looking.at_table(state, bound)
     lost: Any = yield from timed(state, bound, lease.extend(bound, deliveries))
     return list(lost)
 
@@ -198,6 +209,7 @@ def release(
 ) -> Protocol[None]:
     """Give unsettled deliveries back at once. Those that were lost are passed over."""
     bound = queue.bind(state.dialect)
+    yield from looking.at_zone(state, bound)
     inside = state.in_transaction
     given = [delivery for delivery in deliveries if delivery.joined or not delivery.settled]
     yield from timed(state, bound, lease.leave(bound, given, failed=False, joined=inside))

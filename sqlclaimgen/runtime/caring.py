@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from sqlclaimgen.runtime import looking
 from sqlclaimgen.runtime.calls import idle, read_clock, timed
 from sqlclaimgen.runtime.drivers.base import State
 from sqlclaimgen.runtime.protocols import care
@@ -28,6 +29,7 @@ def redrive(
     if limit is not None and limit < 1:
         raise ValueError(f"limit is {limit}; a redrive brings back at least one row")
     bound = queue.bind(state.dialect)
+    yield from looking.at_table(state, bound, cares=True)
     joined = state.in_transaction
     if ids is not None:
         body = care.redrive(bound, list(ids), joined=joined)
@@ -49,6 +51,7 @@ def row_security(queue: Queue[Any, Any, Any, Any], state: State) -> Protocol[boo
 
 
 def _look(state: State, bound: Bound, body: Protocol[T]) -> Protocol[T]:
+    yield from looking.at_table(state, bound, cares=True)
     # drivers open a transaction for a plain select
     opens = not state.in_transaction
     try:
@@ -76,6 +79,7 @@ def purge(
         raise ValueError("older_than and pause must not be negative")
     idle(state, queue.table, "purge")
     bound = queue.bind(state.dialect)
+    yield from looking.at_table(state, bound, cares=True)
     yield from read_clock(state, bound)
     before = bound.now() - older_than
     deleted = 0

@@ -33,6 +33,24 @@ class Column:
     """The team's own type for what it holds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table of the database as the description has it, to compare with the live one."""
+
+    name: str
+    columns: Mapping[str, str]
+    """Each column's kind, by its name in the database."""
+    schema: str | None = None
+    id: str = "id"
+    times: Sequence[str] = ()
+    """The columns whose times claims and settlements write."""
+
+    @property
+    def title(self) -> str:
+        """`schema.name`, or the name alone."""
+        return f"{self.schema}.{self.name}" if self.schema else self.name
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue(Generic[D, O, N, I]):
     """One work table. Generated modules make it; workers and the functions here take it.
@@ -84,6 +102,10 @@ class Queue(Generic[D, O, N, I]):
     isolation: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What only one form or feature needs; each protocol names the keys it reads."""
+    work: Relation | None = None
+    """The work table; None: the live one is not looked at."""
+    dead: Relation | None = None
+    """The table of the dead letters, where they have one."""
     database_clock: bool = False
     """Whether times are the database's: its clock is read and counted on from, in place of `clock`."""
     reading: Reading | None = None

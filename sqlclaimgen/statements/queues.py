@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlclaimgen.description.model import FORMAT, DeadLetterGroup, Form, Role
+from sqlclaimgen.description.model import FORMAT, DeadLetterGroup, DeadLetterTable, Form, Role
 from sqlclaimgen.runtime.backoff import RetryPolicy
 from sqlclaimgen.runtime.queue import Column as WireColumn
+from sqlclaimgen.runtime.queue import Relation
 from sqlclaimgen.statements import columns
 from sqlclaimgen.statements.channels import channel
 
@@ -58,6 +59,9 @@ def settings(table: Table, plans: Sequence[Plan]) -> dict[str, Any]:
         played = table.column(role)
         if played is not None:
             made[name] = wire(played)
+    made["work"] = _relation(table, table)
+    if isinstance(table.dead_letter, DeadLetterTable):
+        made["dead"] = _relation(table, table.dead_letter)
     if table.clock == "database":
         made["database_clock"] = True
     if table.isolation is not None:
@@ -75,6 +79,20 @@ def settings(table: Table, plans: Sequence[Plan]) -> dict[str, Any]:
     if isinstance(table.dead_letter, DeadLetterGroup):
         made["dead_group"] = table.dead_letter.group
     return made
+
+
+_TIMES = (Role.RETRY_AFTER, Role.LOCKED_UNTIL, Role.PROCESSED_AT)
+
+
+def _relation(table: Table, live: Table | DeadLetterTable) -> Relation:
+    """A table of the database, with the columns that it should have."""
+    made = {column.name: columns.kind(column) for column in table.columns}
+    times = tuple(column.name for column in table.columns if column.role in _TIMES)
+    if isinstance(live, DeadLetterTable):
+        times = ()
+        made |= {name: "text" for name in (live.reason, live.error) if name}
+        made |= {live.time: "timestamp(6)"} if live.time else {}
+    return Relation(live.name, made, schema=live.schema, id=table.id.name, times=times)
 
 
 def wire(column: Column) -> WireColumn:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, TypeVar
 
+from sqlclaimgen.runtime.drivers.servers.live import LiveTable
+from sqlclaimgen.runtime.queue import Relation
 from sqlclaimgen.runtime.steps import Protocol, Run
 
 T = TypeVar("T")
@@ -82,6 +84,18 @@ class Server(ABC):
         """The setting that says that other nodes take writes too; None: none does."""
         none: str | None = None
         return (yield from nothing(none))
+
+    @abstractmethod
+    def live(self, relation: Relation) -> Protocol[LiveTable | None]:
+        """A table as it is in the database; None when there is none that this session sees."""
+
+    def other_zone(self) -> Protocol[str | None]:
+        """The session's time zone, where the server writes some times in it and it is not UTC."""
+        none: str | None = None
+        return (yield from nothing(none))
+
+    quotes_strings: ClassVar[bool] = False
+    """Whether a quoted name that is no column is taken for a string, and no error."""
 
     @abstractmethod
     def fits(self, statement: str, sql: str, parameters: Mapping[str, Any]) -> Protocol[None]:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sqlclaimgen.runtime.drivers.servers.base import Ends, Server, Timeout
+from sqlclaimgen.runtime.drivers.servers.live import LiveColumn, LiveTable
 from sqlclaimgen.runtime.placeholders import names, replaced
+from sqlclaimgen.runtime.queue import Relation
 from sqlclaimgen.runtime.steps import Protocol, Run
 
 _ENDS = {
@@ -25,6 +27,27 @@ _COMPARED = ("42883", "42846", "22P02")
 _QUOTED = re.compile(r"[\"«„“]([^\"»“”]+)[\"»“”]")
 _NAME = r'(?:"(?:[^"]|"")*"|[\w$]+)'
 _COLUMN = re.compile(rf"{_NAME}(?:\.{_NAME})*")
+
+_COLUMNS = """\
+SELECT a.attname, format_type(a.atttypid, a.atttypmod),
+    a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
+    a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%',
+    c.relkind, row_security_active(c.oid), current_setting('datestyle')
+FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE c.oid = to_regclass(CAST(:table AS text))"""
+_UNIQUE = """\
+SELECT i.indexrelid, a.attname
+FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid
+    AND a.attnum = ANY((CAST(i.indkey AS smallint[]))[0 : i.indnkeyatts - 1])
+WHERE i.indrelid = to_regclass(CAST(:table AS text)) AND i.indisunique AND i.indisvalid
+    AND i.indpred IS NULL AND i.indexprs IS NULL"""
+_POLICIES = """\
+SELECT DISTINCT p.polcmd FROM pg_policy AS p
+WHERE p.polrelid = to_regclass(CAST(:table AS text)) AND p.polpermissive
+    AND EXISTS (SELECT FROM unnest(p.polroles) AS r(oid)
+        WHERE r.oid = 0 OR pg_has_role(current_user, r.oid, 'USAGE'))"""
+_COMMANDS = {"SELECT": "r", "UPDATE": "w", "DELETE": "d"}
 
 
 class Postgres(Server):
@@ -72,6 +95,35 @@ class Postgres(Server):
             if milliseconds > 0
         ]
 
+    def live(self, relation: Relation) -> Protocol[LiveTable | None]:
+        parts = (relation.schema, relation.name) if relation.schema else (relation.name,)
+        given = {"table": ".".join(_quoted(part) for part in parts)}
+        result = yield Run("live_columns", _COLUMNS, given)
+        if not result.rows:
+            return None
+        kind, unseen, datestyle = (_text(value) for value in result.rows[0][4:])
+        found = LiveTable(
+            [
+                LiveColumn(_text(name), _text(type), bool(required), bool(numbered))
+                for name, type, required, numbered, *_ in result.rows
+            ],
+            view=kind not in ("r", "p"),
+            partitioned=kind == "p",
+            unseen=bool(unseen),
+            datestyle=str(datestyle),
+        )
+        result = yield Run("live_indexes", _UNIQUE, given)
+        found.index((index, _text(column)) for index, column in result.rows)
+        if found.unseen:
+            result = yield Run("live_policies", _POLICIES, given)
+            allowed = {_text(row[0]) for row in result.rows}
+            found.forbidden = [
+                command
+                for command, letter in _COMMANDS.items()
+                if "*" not in allowed and letter not in allowed
+            ]
+        return found
+
     def fits(self, statement: str, sql: str, parameters: Mapping[str, Any]) -> Protocol[None]:
         yield Run(statement, _explained(sql), parameters)
 
@@ -98,8 +150,12 @@ class Postgres(Server):
         return _plain(before[-1]) if before else None
 
 
-def _text(value: str | bytes) -> str:
+def _text(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _explained(sql: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlclaimgen.runtime.drivers.servers import SERVERS
 from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
 from sqlclaimgen.runtime.queue import Queue
-from sqlclaimgen.runtime.worker.checks import clocks, pooling, setup, statements
+from sqlclaimgen.runtime.worker.checks import clocks, pooling, setup, statements, tables
 from sqlclaimgen.runtime.worker.events import Reporter
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
@@ -63,6 +63,7 @@ async def _look(
     await session.drive(setup.timeouts(queue, server, settings, report))
     await session.drive(statements.fit(session.bound, server))
     await session.drive(statements.typed(session.bound, server))
+    await session.drive(tables.compared(session.bound, server, report))
     await session.drive(clocks.compared(session.bound, server, report))
     if queue.form == "advisory_lock" and server.session is not None:
         await pooling.look(session, server.session, queue, connect, settings)
