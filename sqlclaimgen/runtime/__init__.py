@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.errors import ConnectionBusy as ConnectionBusy
     from sqlclaimgen.runtime.errors import FaultKind as FaultKind
     from sqlclaimgen.runtime.errors import FormatUnknown as FormatUnknown
+    from sqlclaimgen.runtime.errors import IdNotUnique as IdNotUnique
     from sqlclaimgen.runtime.errors import LeaseLost as LeaseLost
     from sqlclaimgen.runtime.errors import RowInvalid as RowInvalid
     from sqlclaimgen.runtime.errors import SchemaMismatch as SchemaMismatch
@@ -79,7 +80,7 @@ else:
         "deliveries": "AdvisoryDelivery LeaseDelivery RowLockDelivery",
         "errors": (
             "AlreadyQueued AlreadySettled BatchRolledBack ClaimError ClaimLost ClocksApart CommitRefused "
-            "Closed ConnectionBusy FaultKind FormatUnknown LeaseLost RowInvalid "
+            "Closed ConnectionBusy FaultKind FormatUnknown IdNotUnique LeaseLost RowInvalid "
             "SchemaMismatch ServerTooOld ServerUnfit SettlementUnknown StatementFailed "
             "TransactionOpen UnsupportedServer WrongConnection"
         ),

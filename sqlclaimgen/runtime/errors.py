@@ -140,3 +140,7 @@ class StatementFailed(ClaimError):
         self.kind = kind
         self.unanswered: object = None
         """What a claim had taken when its COMMIT got no answer: it may hold the rows."""
+
+
+class IdNotUnique(StatementFailed):
+    """A statement took or wrote more rows than it was given ids, and its transaction was rolled back."""

@@ -31,6 +31,7 @@ from sqlclaimgen.runtime.protocols import (
     unlocking,
 )
 from sqlclaimgen.runtime.protocols.claimed import Claimed
+from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.protocols.taking import claim as claim
 from sqlclaimgen.runtime.protocols.taking import claim_one as claim_one
 from sqlclaimgen.runtime.protocols.transaction import in_transaction, joining
@@ -184,8 +185,7 @@ def abandon(delivery: Held) -> Protocol[None]:
     untouched = not (delivery.started or delivery.settled or delivery.lost)
     try:
         if untouched and bound.has("give_back"):
-            back = bound.run("give_back", fence(delivery, lock), row=delivery.id)
-            yield from in_transaction(back)
+            yield from in_transaction(_given_back(delivery, lock))
     except GeneratorExit:
         raise
     except BaseException as error:
@@ -196,6 +196,12 @@ def abandon(delivery: Held) -> Protocol[None]:
         yield from unlock(delivery)
         raise
     yield from unlock(delivery)
+
+
+def _given_back(delivery: Held, lock: KeyLock) -> Protocol[None]:
+    bound = delivery.bound
+    back = yield from bound.run("give_back", fence(delivery, lock), row=delivery.id)
+    yield from at_most(bound, "give_back", back.count, 1, delivery.id)
 
 
 def leave(

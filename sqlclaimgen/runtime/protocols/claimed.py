@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlclaimgen.runtime.protocols.counted import not_unique
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Values
 
@@ -24,7 +25,7 @@ class Claimed:
 
 
 def claimed(bound: Bound, rows: Sequence[Values]) -> list[Claimed]:
-    """The rows of a claim, in claim order."""
+    """The rows of a claim, in claim order. Raises IdNotUnique when two of them have one id."""
     queue = bound.queue
     width = len(queue.columns)
     id_index = queue.index(queue.id_field)
@@ -38,6 +39,8 @@ def claimed(bound: Bound, rows: Sequence[Values]) -> list[Claimed]:
         )
         for row in rows
     ]
+    if len({row.id for row in found}) != len(found):
+        raise not_unique(bound, "claim", "two of one claim")
     if bound.codec.unordered:
         places = [queue.index(field) for field in queue.order]
         found.sort(key=lambda one: tuple(_place(one.values[n]) for n in places))

@@ -10,6 +10,7 @@ from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import outcomes
 from sqlclaimgen.runtime.protocols.claimed import Claimed
+from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
 
@@ -40,7 +41,8 @@ def apart(
         moved = {"now": bound.codec.time(now), "reason": REASON, "error": None}
         yield from bound.run("exhaust", {**ids, **moved})
         if bound.has("exhaust_remove"):
-            yield from bound.run("exhaust_remove", ids)
+            removed = yield from bound.run("exhaust_remove", ids)
+            yield from at_most(bound, "exhaust_remove", removed.count, len(spent))
     return live, len(spent)
 
 

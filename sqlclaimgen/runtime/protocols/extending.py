@@ -15,6 +15,7 @@ from sqlclaimgen.runtime.clock import MICROSECOND, ceiling
 from sqlclaimgen.runtime.deliveries import LeaseDelivery
 from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
 from sqlclaimgen.runtime.protocols.claimed import decoded_id
+from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.protocols.transaction import in_transaction
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
@@ -108,11 +109,13 @@ def _write(bound: Bound, held: Leases, until: datetime) -> Protocol[tuple[Leases
     kind = bound.queue.id_kind
     named = bound.codec.held(kind, list(leases.values()))
     result = yield from bound.run("extend", {**sent, **named})
+    yield from at_most(bound, "extend", len(result.rows), len(leases))
     ids = {decoded_id(bound, row[0]) for row in result.rows}
     written = {key: held[key] for key in leases if held[key].id in ids}
     if bound.has("extend_write") and written:
         locked = bound.codec.held(kind, [leases[key] for key in written])
-        yield from bound.run("extend_write", {**sent, **locked})
+        result = yield from bound.run("extend_write", {**sent, **locked})
+        yield from at_most(bound, "extend_write", result.count, len(written))
     missing = [key for key in leases if key not in written]
     for key in missing:
         held[key].sent = before[key]

@@ -16,6 +16,7 @@ from sqlclaimgen.runtime.errors import (
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import exhausted, fifo, outcomes, windows
 from sqlclaimgen.runtime.protocols.claimed import Claimed, claimed, decoded_id
+from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.protocols.extending import Lease, expiry, key_of
 from sqlclaimgen.runtime.protocols.extending import extend as extend
 from sqlclaimgen.runtime.protocols.scope import UNGROUPED, Scope
@@ -58,7 +59,8 @@ def _claim(
     live, moved = yield from exhausted.apart(bound, found.rows, now)
     if bound.has("claim_write") and live:
         ids = bound.codec.ids(bound.queue.id_kind, sorted(row.id for row in live))
-        yield from bound.run("claim_write", {**parameters, **ids})
+        result = yield from bound.run("claim_write", {**parameters, **ids})
+        yield from at_most(bound, "claim_write", result.count, len(live))
     deliveries = [_delivery(bound, row, token) for row in live]
     return Taken(deliveries, found.limit, moved, found.turn, found.more)
 
@@ -210,7 +212,9 @@ def _leave(bound: Bound, deliveries: Sequence[Lease]) -> Protocol[None]:
     for statement, started in (("give_back", False), ("release", True)):
         chosen = [d.held for d in deliveries if d.started is started]
         if chosen:
-            yield from bound.run(statement, bound.codec.held(bound.queue.id_kind, chosen))
+            named = bound.codec.held(bound.queue.id_kind, chosen)
+            result = yield from bound.run(statement, named)
+            yield from at_most(bound, statement, result.count, len(chosen))
 
 
 def check(delivery: Delivery[Any, Any], connection: Any) -> None:

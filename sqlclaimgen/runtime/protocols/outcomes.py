@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, DeadLetter, Discard, Retry, RetryAfter
+from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
 
@@ -74,7 +75,8 @@ def write(
     bound: Bound, outcome: AnyOutcome, fence: Mapping[str, Any], row_id: Any
 ) -> Protocol[bool]:
     """Run the statements of an outcome. `fence` names the row and what it must still hold. Returns
-    whether the row was there: False means that nothing was written."""
+    whether the row was there: False means that nothing was written. Raises IdNotUnique when two rows were
+    there: the transaction is rolled back then."""
     now = bound.now()
     column = bound.queue.retry_after
     kind = column.kind if column is not None else "timestamp(6)"
@@ -103,6 +105,8 @@ def write(
     if not (result.count or result.rows):
         return False
     if name == "dead_letter" and bound.has("dead_letter_remove"):
-        removed = yield from bound.run("dead_letter_remove", fence, row=row_id)
-        return removed.count != 0
-    return True
+        # its insert may count a row twice that it replaced
+        name = "dead_letter_remove"
+        result = yield from bound.run(name, fence, row=row_id)
+    yield from at_most(bound, name, result.count, 1, row_id)
+    return bool(result.count or result.rows)

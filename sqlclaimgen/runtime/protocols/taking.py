@@ -11,6 +11,7 @@ from sqlclaimgen.runtime.keys import KeyLock
 from sqlclaimgen.runtime.outcomes import DeadLetter
 from sqlclaimgen.runtime.protocols import exhausted, key_failures, keyed, outcomes, unlocking
 from sqlclaimgen.runtime.protocols.claimed import Claimed, claimed, decoded_id
+from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.protocols.held import Memory
 from sqlclaimgen.runtime.protocols.keyed import Candidate
 from sqlclaimgen.runtime.protocols.scope import Scope
@@ -94,7 +95,8 @@ def _take(
     result = yield from bound.run("take" + scope.suffix, named, row=id)
     rows = claimed(bound, result.rows)
     if rows and bound.has("take_write"):
-        yield from bound.run("take_write", named, row=id)
+        written = yield from bound.run("take_write", named, row=id)
+        yield from at_most(bound, "take_write", written.count, 1, id)
     return rows[0] if rows else None
 
 

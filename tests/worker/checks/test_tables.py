@@ -16,6 +16,7 @@ from sqlclaimgen.runtime.looking import told
 from sqlclaimgen.runtime.worker.faces import Worker
 from tests.conformance.harness import Stand, on_cases
 from tests.servers import on_dialects
+from tests.support.tenants import with_a_key_of_two_columns
 from tests.worker.checks.looking import ADVISORY, FIFO, FORMS, LEASE, ROW_LOCK, Looking
 
 MARIADB = ("mysql", "mariadb")
@@ -40,7 +41,8 @@ def refused(kind: type[Any], *calls: Callable[[], Any]) -> Any:
 
 def claim(stand: Stand, connection: Any) -> Any:
     """A claim by hand, of a group where the table has them."""
-    return stand.claim(connection, **({"group": "a"} if stand.case.name == "fifo" else {}))
+    group: dict[str, Any] = {"group": "a"} if stand.case.name == "fifo" else {}
+    return stand.claim(connection, **group)
 
 
 def by_hand(stand: Stand, **options: Any) -> Callable[[], None]:
@@ -59,31 +61,12 @@ def by_hand(stand: Stand, **options: Any) -> Callable[[], None]:
     return call
 
 
-def with_a_key_of_two_columns(stand: Stand) -> None:
-    """Two tenants number their rows each from 1."""
-    run = stand.database.execute
-    if stand.dialect == "sqlite":
-        columns = ", ".join(name for _, name, *_ in run("PRAGMA table_info(jobs)"))
-        run(f"CREATE TABLE other AS SELECT {columns}, 1 AS tenant FROM jobs")
-        run("DROP TABLE jobs")
-        run("ALTER TABLE other RENAME TO jobs")
-        run("CREATE UNIQUE INDEX jobs_key ON jobs (tenant, id)")
-    elif stand.dialect == "postgres":
-        run("ALTER TABLE jobs ADD tenant int NOT NULL DEFAULT 1, DROP CONSTRAINT jobs_pkey")
-        run("ALTER TABLE jobs ADD PRIMARY KEY (tenant, id)")
-    else:
-        run(
-            "ALTER TABLE jobs ADD tenant INT NOT NULL DEFAULT 1, DROP PRIMARY KEY,"
-            " ADD PRIMARY KEY (tenant, id), ADD KEY (id)"
-        )
-
-
 @on_cases(*FORMS)
 def test_an_id_that_is_not_unique_is_refused(looking: Looking) -> None:
     stand = looking.stand
     with_a_key_of_two_columns(stand)
     before = stand.rows()
-    calls = [looking, by_hand(stand)]
+    calls: list[Callable[[], Any]] = [looking, by_hand(stand)]
     if stand.dialect != "sqlite":
         calls.append(by_hand(stand, autocommit=True))
     error = refused(SchemaMismatch, *calls)
@@ -321,7 +304,9 @@ def test_a_table_partitioned_by_another_column(
     found = warned(looking, caplog)
     assert len(found) == 2 and "partitioned" in found[0]
     stand.enqueue([new(stand)] * 3)
-    worker: Worker[Any, Any] = Worker(stand.module.QUEUE, lambda delivery: None, connect=stand.connect)
+    worker: Worker[Any, Any] = Worker(
+        stand.module.QUEUE, lambda delivery: None, connect=stand.connect
+    )
     worker.run(until="empty")
     assert stand.count == 0
 
@@ -331,4 +316,3 @@ def test_a_module_from_before_is_not_looked_at(stand: Stand) -> None:
     stand.module.QUEUE = dataclasses.replace(stand.module.QUEUE, work=None, dead=None)
     with_a_key_of_two_columns(stand)
     by_hand(stand)()
-
