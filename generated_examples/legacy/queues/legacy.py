@@ -826,4 +826,24 @@ QUEUE: _runtime.Queue[Delivery, Outcome, New, str] = _runtime.Queue(
         "due",
         "timestamp(6)",
     ),
+    work=_runtime.Relation(
+        "Job Queue",
+        {
+            "Job No": "varchar",
+            "class": "varchar",
+            "Due": "timestamp(6)",
+            "Locked": "timestamp(6)",
+            "tries": "int",
+            "State": "smallint",
+            "Done At": "timestamp(6)",
+            "last error": "varchar",
+            "reply-to": "varchar",
+        },
+        id="Job No",
+        times=(
+            "Due",
+            "Locked",
+            "Done At",
+        ),
+    ),
 )

@@ -493,6 +493,25 @@ QUEUE: _runtime.Queue[Delivery, Outcome, New, int] = _runtime.Queue(
         "send_after",
         "timestamp(6)",
     ),
+    work=_runtime.Relation(
+        "mail_outbox",
+        {
+            "id": "bigint",
+            "urgency": "smallint",
+            "send_after": "timestamp(6)",
+            "attempt": "int",
+            "sent_at": "timestamp(6)",
+            "last_error": "text",
+            "once": "varchar",
+            "recipient": "varchar",
+            "message": "json",
+        },
+        id="id",
+        times=(
+            "send_after",
+            "sent_at",
+        ),
+    ),
     dedupe_field="once",
     dedupe_index="mail_outbox_dedupe",
 )

@@ -259,4 +259,12 @@ QUEUE: _runtime.Queue[Delivery, Outcome, New, int] = _runtime.Queue(
         ),
     ),
     statements=_SQL,
+    work=_runtime.Relation(
+        "minimal",
+        {
+            "id": "bigint",
+            "payload": "json",
+        },
+        id="id",
+    ),
 )

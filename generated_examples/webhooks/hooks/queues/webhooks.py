@@ -561,5 +561,25 @@ QUEUE: _runtime.Queue[Delivery, Outcome, New, int] = _runtime.Queue(
         "target",
         "varchar",
     ),
+    work=_runtime.Relation(
+        "calls",
+        {
+            "id": "bigint",
+            "target": "varchar",
+            "origin": "varchar",
+            "due": "timestamp(6)",
+            "attempt": "int",
+            "held_until": "timestamp(6)",
+            "error": "text",
+            "headers": "json",
+            "body": "json",
+        },
+        schema="hooks",
+        id="id",
+        times=(
+            "due",
+            "held_until",
+        ),
+    ),
     dead_group="escalated",
 )
