@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.by_hand import release as release
     from sqlclaimgen.runtime.by_hand import settle as settle
     from sqlclaimgen.runtime.care import Count as Count
+    from sqlclaimgen.runtime.care import Kept as Kept
+    from sqlclaimgen.runtime.care import Purged as Purged
     from sqlclaimgen.runtime.care import Stats as Stats
     from sqlclaimgen.runtime.care import purge as purge
     from sqlclaimgen.runtime.care import redrive as redrive
@@ -73,7 +75,7 @@ else:
     _NAMES = {
         "backoff": "RetryPolicy",
         "by_hand": "claim enqueue enqueue_many extend release settle",
-        "care": "Count Stats purge redrive stats",
+        "care": "Count Kept Purged Stats purge redrive stats",
         "claims": "Claim",
         "clock": "utcnow",
         "connections": "Connection MySQLConnection PostgresConnection SQLiteConnection",

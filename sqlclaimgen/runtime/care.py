@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from sqlclaimgen.runtime import caring
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.driving import drive, session_of
+from sqlclaimgen.runtime.protocols.piecewise import Kept as Kept
+from sqlclaimgen.runtime.protocols.purging import Purged as Purged
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.stats import Count as Count
 from sqlclaimgen.runtime.protocols.stats import Stats as Stats
@@ -53,11 +55,13 @@ def purge(
     older_than: timedelta,
     limit: int | None,
     pause: timedelta,
-) -> int:
+) -> Purged:
     """Delete rows that were finished longer than `older_than` ago, a thousand a transaction,
     waiting `pause` between them; at most `limit` rows, all of them for None. Returns how many.
 
-    Raises TransactionOpen when `conn` has a transaction open, and ValueError for a negative time.
+    A row that the database refuses to delete stays and holds up no other: it is in the result's `kept`,
+    and in the log. Raises TransactionOpen when `conn` has a transaction open, and ValueError for a
+    negative time.
     """
     session = session_of(conn, table=queue.table)
     purging = caring.purge(queue, session, older_than, limit, pause)

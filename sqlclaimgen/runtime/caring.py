@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
 from sqlclaimgen.runtime import looking
 from sqlclaimgen.runtime.calls import idle, read_clock, timed
 from sqlclaimgen.runtime.drivers.base import State
-from sqlclaimgen.runtime.protocols import care
+from sqlclaimgen.runtime.protocols import care, purging
 from sqlclaimgen.runtime.protocols import stats as counting
+from sqlclaimgen.runtime.protocols.piecewise import Kept
+from sqlclaimgen.runtime.protocols.purging import Purged
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.stats import Stats
 from sqlclaimgen.runtime.queue import Bound, Queue
 from sqlclaimgen.runtime.steps import Pause, Protocol, Rollback
+
+_log = logging.getLogger("sqlclaimgen")
 
 Id = TypeVar("Id")
 T = TypeVar("T")
@@ -73,8 +78,9 @@ def purge(
     older_than: timedelta,
     limit: int | None,
     pause: timedelta,
-) -> Protocol[int]:
-    """Delete rows that were finished long ago, a page a transaction. Returns how many."""
+) -> Protocol[Purged]:
+    """Delete rows that were finished long ago, a page a transaction. Returns how many, and those that
+    stay."""
     if older_than < timedelta(0) or pause < timedelta(0):
         raise ValueError("older_than and pause must not be negative")
     idle(state, queue.table, "purge")
@@ -82,12 +88,26 @@ def purge(
     yield from looking.at_table(state, bound, cares=True)
     yield from read_clock(state, bound)
     before = bound.now() - older_than
-    deleted = 0
+    cursor = purging.Cursor()
+    deleted, kept = 0, list[Kept]()
     while limit is None or deleted < limit:
         size = care.PAGE if limit is None else min(care.PAGE, limit - deleted)
-        count = yield from timed(state, bound, care.purge(bound, before, size))
-        deleted += count
-        if count < size:
+        page = yield from timed(state, bound, purging.purge(bound, before, size, cursor))
+        deleted += page.deleted
+        kept += purging.kept(bound, page)
+        if page.last:
             break
         yield Pause(pause.total_seconds())
-    return deleted
+    purged = Purged(deleted)
+    purged.kept = tuple(kept)
+    _report(bound, "purge", kept)
+    return purged
+
+
+def _report(bound: Bound, what: str, kept: Sequence[Kept]) -> None:
+    """Log the rows that stay, for who does not look at the result."""
+    if kept:
+        first, more = kept[0], f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+        table, number = bound.queue.table, len(kept)
+        text = "%s: %s kept %d rows, for the database refuses to change them: %r (%s)%s"
+        _log.warning(text, table, what, number, first.id, first.error, more)

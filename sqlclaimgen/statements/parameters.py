@@ -84,6 +84,7 @@ def _times(table: Table, time: str) -> dict[str, str]:
     return {
         "now": f"{time}, the host's clock",
         "before": f"{time}, rows that were finished earlier",
+        "since": f"{time}, when the last row of the page before was finished",
         "due": f"{time}, when the row is due again",
         "locked_until": f"{time}, the new expiry: {lease}",
         "token": f"{time}, the expiry held",

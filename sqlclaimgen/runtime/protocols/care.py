@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from sqlclaimgen.runtime.errors import AlreadyQueued, ClaimError, FaultKind, StatementFailed
@@ -157,14 +156,3 @@ def _queued(bound: Bound, row: Any) -> AlreadyQueued:
         id=row,
         statement="redrive",
     )
-
-
-def purge(bound: Bound, before: datetime, limit: int) -> Protocol[int]:
-    """Delete up to `limit` rows that were finished before `before`, and commit. Returns how
-    many."""
-    return (yield from in_transaction(_purge(bound, before, limit)))
-
-
-def _purge(bound: Bound, before: datetime, limit: int) -> Protocol[int]:
-    parameters = {"before": bound.codec.time(before), "limit": limit}
-    return (yield from bound.run("purge", parameters)).count

@@ -426,23 +426,58 @@ DELETE t FROM (
 ) AS c
 STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`;
 
--- name: purge
--- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
--- DELETE by a list of ids may read a small table through, and wait for rows that others hold.
+-- name: purge_oldest
+-- Lists and locks up to :limit rows that were finished before :before, the oldest first.
 --   :before  datetime(6), UTC, rows that were finished earlier
 --   :limit  integer, at most so many rows
--- Transaction: its own, at READ COMMITTED; committed before the next batch.
--- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
--- Index: report_jobs_claim_table, and the primary key.
--- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+-- Transaction: its own; committed before the next page. Before purge.
+-- Locks: the rows it returns, until the commit. A row that is locked is passed over.
+-- Index: report_jobs_claim_table
+-- Runs: first, when an operator or a timer purges.
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+WHERE t.`processed_at` < :before
+ORDER BY t.`processed_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: purge_next
+-- Lists the next ones, from :since on. So a row that cannot be deleted does not hold up those after it.
+--   :before  datetime(6), UTC, rows that were finished earlier
+--   :since  datetime(6), UTC, when the last row of the page before was finished
+--   :limit  integer, at most so many rows
+-- Transaction: its own; committed before the next page. Before purge.
+-- Locks: the rows it returns, until the commit. A row that is locked is passed over.
+-- Index: report_jobs_claim_table
+-- Runs: for each further page.
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+WHERE t.`processed_at` < :before AND t.`processed_at` >= :since
+ORDER BY t.`processed_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: purge
+-- Deletes rows that were listed.
+--   :ids  list of ids
+-- Transaction: the same, after the list.
+-- Locks: rows that are locked already; and what foreign keys and triggers need.
+-- Index: the primary key.
+-- Runs: once per page; where the database refuses it, again for each half, down to the rows that it refuses.
 DELETE t FROM (
     SELECT `job_id` FROM `report_jobs`
-    WHERE `processed_at` < :before
-    ORDER BY `processed_at`
-    LIMIT :limit
+    WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`;
+
+-- name: purge_left
+-- Which of the rows are there still: a trigger can cancel a DELETE without an error.
+--   :ids  list of ids
+-- Transaction: the same, after purge.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when purge deleted fewer rows than it was given.
+SELECT t.`job_id` FROM `report_jobs` AS t
+WHERE t.`job_id` IN (:ids);
 
 -- name: stats_priorities
 -- Lists the priorities of one group that unfinished rows have which no lease holds. The GROUP BY names the index's leading

@@ -335,23 +335,54 @@ RETURNING d."job_id";
 SELECT "job_id" FROM "report_jobs_dead"
 WHERE "job_id" = ANY(CAST(:ids AS bigint[]));
 
--- name: purge
--- Deletes up to :limit rows that were finished before :before, the oldest first.
+-- name: purge_oldest
+-- Lists and locks up to :limit rows that were finished before :before, the oldest first.
 --   :before  timestamptz, rows that were finished earlier
 --   :limit  integer, at most so many rows
--- Transaction: its own; committed before the next batch.
--- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
+-- Transaction: its own; committed before the next page. Before purge.
+-- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: report_jobs_purge
--- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
-WITH chosen AS (
-    SELECT "job_id" FROM "report_jobs"
-    WHERE "processed_at" < :before
-    ORDER BY "processed_at"
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
-)
-DELETE FROM "report_jobs" AS t USING chosen AS c
-WHERE t."job_id" = c."job_id";
+-- Runs: first, when an operator or a timer purges.
+SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
+WHERE t."processed_at" < :before
+ORDER BY t."processed_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: purge_next
+-- Lists the next ones, from :since on. So a row that cannot be deleted does not hold up those after it.
+--   :before  timestamptz, rows that were finished earlier
+--   :since  timestamptz, when the last row of the page before was finished
+--   :limit  integer, at most so many rows
+-- Transaction: its own; committed before the next page. Before purge.
+-- Locks: the rows it returns, until the commit. A row that is locked is passed over.
+-- Index: report_jobs_purge
+-- Runs: for each further page.
+SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
+WHERE t."processed_at" < :before AND t."processed_at" >= :since
+ORDER BY t."processed_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: purge
+-- Deletes rows that were listed.
+--   :ids  list of ids
+-- Transaction: the same, after the list.
+-- Locks: rows that are locked already; and what foreign keys and triggers need.
+-- Index: the primary key.
+-- Runs: once per page; where the database refuses it, again for each half, down to the rows that it refuses.
+DELETE FROM "report_jobs"
+WHERE "job_id" = ANY(CAST(:ids AS bigint[]));
+
+-- name: purge_left
+-- Which of the rows are there still: a trigger can cancel a DELETE without an error.
+--   :ids  list of ids
+-- Transaction: the same, after purge.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when purge deleted fewer rows than it was given.
+SELECT t."job_id" FROM "report_jobs" AS t
+WHERE t."job_id" = ANY(CAST(:ids AS bigint[]));
 
 -- name: stats_priorities
 -- Lists the priorities of one group that unfinished rows have, by steps through the index.

@@ -325,21 +325,52 @@ WHERE "job_id" IN (SELECT value FROM json_each(:ids));
 SELECT "job_id" FROM "report_jobs_dead"
 WHERE "job_id" IN (SELECT value FROM json_each(:ids));
 
--- name: purge
--- Deletes up to :limit rows that were finished before :before, the oldest first.
+-- name: purge_oldest
+-- Lists up to :limit rows that were finished before :before, the oldest first.
 --   :before  microseconds since 1970, UTC, rows that were finished earlier
 --   :limit  integer, at most so many rows
--- Transaction: its own, BEGIN IMMEDIATE; committed before the next batch.
--- Locks: the one writer's lock, until its commit.
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next page. Before purge.
+-- Locks: the one writer's lock, until the commit.
 -- Index: report_jobs_purge
--- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+-- Runs: first, when an operator or a timer purges.
+SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
+WHERE t."processed_at" < :before
+ORDER BY t."processed_at"
+LIMIT :limit;
+
+-- name: purge_next
+-- Lists the next ones, from :since on. So a row that cannot be deleted does not hold up those after it.
+--   :before  microseconds since 1970, UTC, rows that were finished earlier
+--   :since  microseconds since 1970, UTC, when the last row of the page before was finished
+--   :limit  integer, at most so many rows
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next page. Before purge.
+-- Locks: the one writer's lock, until the commit.
+-- Index: report_jobs_purge
+-- Runs: for each further page.
+SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
+WHERE t."processed_at" < :before AND t."processed_at" >= :since
+ORDER BY t."processed_at"
+LIMIT :limit;
+
+-- name: purge
+-- Deletes rows that were listed.
+--   :ids  list of ids
+-- Transaction: the same, after the list.
+-- Locks: the one writer's lock; and what foreign keys and triggers need.
+-- Index: the primary key.
+-- Runs: once per page; where the database refuses it, again for each half, down to the rows that it refuses.
 DELETE FROM "report_jobs"
-WHERE "job_id" IN (
-    SELECT "job_id" FROM "report_jobs"
-    WHERE "processed_at" < :before
-    ORDER BY "processed_at"
-    LIMIT :limit
-);
+WHERE "job_id" IN (SELECT value FROM json_each(:ids));
+
+-- name: purge_left
+-- Which of the rows are there still: a trigger can cancel a DELETE without an error.
+--   :ids  list of ids
+-- Transaction: the same, after purge.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when purge deleted fewer rows than it was given.
+SELECT t."job_id" FROM "report_jobs" AS t
+WHERE t."job_id" IN (SELECT value FROM json_each(:ids));
 
 -- name: stats_priorities
 -- Lists the priorities of one group that unfinished rows have, by steps through the index.

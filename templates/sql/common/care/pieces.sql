@@ -60,4 +60,4 @@
 {% endmacro %}
 
 {# Whether finished rows can be told by their time. #}
-{% macro finished_before() %}{{ t.processed_at }} < :before{% if t.status %} AND {{ t.status }} = {{ t.done }}{% endif %}{% endmacro %}
+{% macro finished_before(a="") %}{{ a ~ t.processed_at }} < :before{% if t.status %} AND {{ a ~ t.status }} = {{ t.done }}{% endif %}{% endmacro %}
