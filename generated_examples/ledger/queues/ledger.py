@@ -230,10 +230,11 @@ def purge(
     older_than: _datetime.timedelta,
     limit: int | None = None,
     pause: _datetime.timedelta = _datetime.timedelta(0),
-) -> int:
+) -> _runtime.Purged:
     """Delete rows that were finished longer than ``older_than`` ago. Returns how many.
 
     A thousand rows a transaction, ``pause`` between them; ``limit`` rows at most.
+    A row that the database refuses to delete stays, and is in ``kept`` of the result.
     Raises TransactionOpen when ``conn`` has a transaction open.
     """
     return _runtime.purge(QUEUE, conn, older_than, limit, pause)
@@ -491,16 +492,27 @@ RETURNING d."entry"\
 SELECT "entry" FROM "ledger_rejected"
 WHERE "entry" = ANY(CAST(:ids AS bigint[]))\
 """,
+        "purge_oldest": """\
+SELECT t."entry", t."booked_at" FROM "ledger" AS t
+WHERE t."booked_at" < :before
+ORDER BY t."booked_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t."entry", t."booked_at" FROM "ledger" AS t
+WHERE t."booked_at" < :before AND t."booked_at" >= :since
+ORDER BY t."booked_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
-WITH chosen AS (
-    SELECT "entry" FROM "ledger"
-    WHERE "booked_at" < :before
-    ORDER BY "booked_at"
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
-)
-DELETE FROM "ledger" AS t USING chosen AS c
-WHERE t."entry" = c."entry"\
+DELETE FROM "ledger"
+WHERE "entry" = ANY(CAST(:ids AS bigint[]))\
+""",
+        "purge_left": """\
+SELECT t."entry" FROM "ledger" AS t
+WHERE t."entry" = ANY(CAST(:ids AS bigint[]))\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN "book_after" <= :now
@@ -750,15 +762,31 @@ DELETE t FROM (
 ) AS c
 STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
+        "purge_oldest": """\
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+WHERE t.`booked_at` < :before
+ORDER BY t.`booked_at`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+WHERE t.`booked_at` < :before AND t.`booked_at` >= :since
+ORDER BY t.`booked_at`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `entry` FROM `ledger`
-    WHERE `booked_at` < :before
-    ORDER BY `booked_at`
-    LIMIT :limit
+    WHERE `entry` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
+""",
+        "purge_left": """\
+SELECT t.`entry` FROM `ledger` AS t
+WHERE t.`entry` IN (:ids)\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN `book_after` <= :now
@@ -1004,15 +1032,31 @@ DELETE t FROM (
 ) AS c
 STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
+        "purge_oldest": """\
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+WHERE t.`booked_at` < :before
+ORDER BY t.`booked_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+WHERE t.`booked_at` < :before AND t.`booked_at` >= :since
+ORDER BY t.`booked_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `entry` FROM `ledger`
-    WHERE `booked_at` < :before
-    ORDER BY `booked_at`
-    LIMIT :limit
+    WHERE `entry` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
+""",
+        "purge_left": """\
+SELECT t.`entry` FROM `ledger` AS t
+WHERE t.`entry` IN (:ids)\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN `book_after` <= :now
@@ -1250,14 +1294,25 @@ WHERE "entry" IN (SELECT value FROM json_each(:ids))\
 SELECT "entry" FROM "ledger_rejected"
 WHERE "entry" IN (SELECT value FROM json_each(:ids))\
 """,
+        "purge_oldest": """\
+SELECT t."entry", t."booked_at" FROM "ledger" AS t
+WHERE t."booked_at" < :before
+ORDER BY t."booked_at"
+LIMIT :limit\
+""",
+        "purge_next": """\
+SELECT t."entry", t."booked_at" FROM "ledger" AS t
+WHERE t."booked_at" < :before AND t."booked_at" >= :since
+ORDER BY t."booked_at"
+LIMIT :limit\
+""",
         "purge": """\
 DELETE FROM "ledger"
-WHERE "entry" IN (
-    SELECT "entry" FROM "ledger"
-    WHERE "booked_at" < :before
-    ORDER BY "booked_at"
-    LIMIT :limit
-)\
+WHERE "entry" IN (SELECT value FROM json_each(:ids))\
+""",
+        "purge_left": """\
+SELECT t."entry" FROM "ledger" AS t
+WHERE t."entry" IN (SELECT value FROM json_each(:ids))\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN "book_after" <= :now

@@ -201,10 +201,11 @@ def purge(
     older_than: _datetime.timedelta,
     limit: int | None = None,
     pause: _datetime.timedelta = _datetime.timedelta(0),
-) -> int:
+) -> _runtime.Purged:
     """Delete rows that were finished longer than ``older_than`` ago. Returns how many.
 
     A thousand rows a transaction, ``pause`` between them; ``limit`` rows at most.
+    A row that the database refuses to delete stays, and is in ``kept`` of the result.
     Raises TransactionOpen when ``conn`` has a transaction open.
     """
     return _runtime.purge(QUEUE, conn, older_than, limit, pause)
@@ -315,16 +316,27 @@ FROM chosen AS c
 WHERE t."Job No" = c."Job No"
 RETURNING t."Job No"\
 """,
+        "purge_oldest": """\
+SELECT t."Job No", t."Done At" FROM "Job Queue" AS t
+WHERE t."Done At" < :before AND t."State" = 1
+ORDER BY t."Done At"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t."Job No", t."Done At" FROM "Job Queue" AS t
+WHERE t."Done At" < :before AND t."State" = 1 AND t."Done At" >= :since
+ORDER BY t."Done At"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
-WITH chosen AS (
-    SELECT "Job No" FROM "Job Queue"
-    WHERE "Done At" < :before AND "State" = 1
-    ORDER BY "Done At"
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
-)
-DELETE FROM "Job Queue" AS t USING chosen AS c
-WHERE t."Job No" = c."Job No"\
+DELETE FROM "Job Queue"
+WHERE "Job No" = ANY(CAST(:ids AS varchar(40)[]))\
+""",
+        "purge_left": """\
+SELECT t."Job No" FROM "Job Queue" AS t
+WHERE t."Job No" = ANY(CAST(:ids AS varchar(40)[]))\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN 1 END) AS due_rows,
@@ -454,15 +466,31 @@ UPDATE `Job Queue`
 SET `State` = 0, `Done At` = NULL, `tries` = 1, `Due` = :now, `Locked` = NULL
 WHERE `Job No` IN (:ids)\
 """,
+        "purge_oldest": """\
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+WHERE t.`Done At` < :before AND t.`State` = 1
+ORDER BY t.`Done At`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+WHERE t.`Done At` < :before AND t.`State` = 1 AND t.`Done At` >= :since
+ORDER BY t.`Done At`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `Job No` FROM `Job Queue`
-    WHERE `Done At` < :before AND `State` = 1
-    ORDER BY `Done At`
-    LIMIT :limit
+    WHERE `Job No` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.`Job No`\
+""",
+        "purge_left": """\
+SELECT t.`Job No` FROM `Job Queue` AS t
+WHERE t.`Job No` IN (:ids)\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
@@ -599,15 +627,31 @@ UPDATE `Job Queue`
 SET `State` = 0, `Done At` = NULL, `tries` = 1, `Due` = :now, `Locked` = NULL
 WHERE `Job No` IN (:ids)\
 """,
+        "purge_oldest": """\
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+WHERE t.`Done At` < :before AND t.`State` = 1
+ORDER BY t.`Done At`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+WHERE t.`Done At` < :before AND t.`State` = 1 AND t.`Done At` >= :since
+ORDER BY t.`Done At`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `Job No` FROM `Job Queue`
-    WHERE `Done At` < :before AND `State` = 1
-    ORDER BY `Done At`
-    LIMIT :limit
+    WHERE `Job No` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `Job Queue` AS t FORCE INDEX (PRIMARY) ON t.`Job No` = c.`Job No`\
+""",
+        "purge_left": """\
+SELECT t.`Job No` FROM `Job Queue` AS t
+WHERE t.`Job No` IN (:ids)\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
@@ -736,14 +780,25 @@ SET "State" = 0, "Done At" = NULL, "tries" = 1, "Due" = :now, "Locked" = NULL
 WHERE "Job No" IN (SELECT value FROM json_each(:ids)) AND "State" = 9
 RETURNING "Job No"\
 """,
+        "purge_oldest": """\
+SELECT t."Job No", t."Done At" FROM "Job Queue" AS t
+WHERE t."Done At" < :before AND t."State" = 1
+ORDER BY t."Done At"
+LIMIT :limit\
+""",
+        "purge_next": """\
+SELECT t."Job No", t."Done At" FROM "Job Queue" AS t
+WHERE t."Done At" < :before AND t."State" = 1 AND t."Done At" >= :since
+ORDER BY t."Done At"
+LIMIT :limit\
+""",
         "purge": """\
 DELETE FROM "Job Queue"
-WHERE "Job No" IN (
-    SELECT "Job No" FROM "Job Queue"
-    WHERE "Done At" < :before AND "State" = 1
-    ORDER BY "Done At"
-    LIMIT :limit
-)\
+WHERE "Job No" IN (SELECT value FROM json_each(:ids))\
+""",
+        "purge_left": """\
+SELECT t."Job No" FROM "Job Queue" AS t
+WHERE t."Job No" IN (SELECT value FROM json_each(:ids))\
 """,
         "stats_due": """\
 SELECT COUNT(CASE WHEN ("Locked" IS NULL OR "Locked" <= :now) THEN 1 END) AS due_rows,

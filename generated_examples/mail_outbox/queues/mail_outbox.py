@@ -147,10 +147,11 @@ def purge(
     older_than: _datetime.timedelta,
     limit: int | None = None,
     pause: _datetime.timedelta = _datetime.timedelta(0),
-) -> int:
+) -> _runtime.Purged:
     """Delete rows that were finished longer than ``older_than`` ago. Returns how many.
 
     A thousand rows a transaction, ``pause`` between them; ``limit`` rows at most.
+    A row that the database refuses to delete stays, and is in ``kept`` of the result.
     Raises TransactionOpen when ``conn`` has a transaction open.
     """
     return _runtime.purge(QUEUE, conn, older_than, limit, pause)
@@ -208,16 +209,27 @@ VALUES (:urgency, :once, :recipient, CAST(:message AS jsonb), 1, :send_after)
 ON CONFLICT ("once") DO NOTHING
 RETURNING "id"\
 """,
+        "purge_oldest": """\
+SELECT t."id", t."sent_at" FROM "mail_outbox" AS t
+WHERE t."sent_at" < :before
+ORDER BY t."sent_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t."id", t."sent_at" FROM "mail_outbox" AS t
+WHERE t."sent_at" < :before AND t."sent_at" >= :since
+ORDER BY t."sent_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
-WITH chosen AS (
-    SELECT "id" FROM "mail_outbox"
-    WHERE "sent_at" < :before
-    ORDER BY "sent_at"
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
-)
-DELETE FROM "mail_outbox" AS t USING chosen AS c
-WHERE t."id" = c."id"\
+DELETE FROM "mail_outbox"
+WHERE "id" = ANY(CAST(:ids AS bigint[]))\
+""",
+        "purge_left": """\
+SELECT t."id" FROM "mail_outbox" AS t
+WHERE t."id" = ANY(CAST(:ids AS bigint[]))\
 """,
         "stats_priorities": """\
 WITH RECURSIVE step(priority) AS (
@@ -299,15 +311,31 @@ INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`,
 VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
 \
 """,
+        "purge_oldest": """\
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+WHERE t.`sent_at` < :before
+ORDER BY t.`sent_at`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+WHERE t.`sent_at` < :before AND t.`sent_at` >= :since
+ORDER BY t.`sent_at`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `id` FROM `mail_outbox`
-    WHERE `sent_at` < :before
-    ORDER BY `sent_at`
-    LIMIT :limit
+    WHERE `id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
+""",
+        "purge_left": """\
+SELECT t.`id` FROM `mail_outbox` AS t
+WHERE t.`id` IN (:ids)\
 """,
         "stats_priorities": """\
 SELECT `urgency` FROM `mail_outbox`
@@ -381,15 +409,31 @@ INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`,
 VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
 RETURNING `id`\
 """,
+        "purge_oldest": """\
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+WHERE t.`sent_at` < :before
+ORDER BY t.`sent_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+WHERE t.`sent_at` < :before AND t.`sent_at` >= :since
+ORDER BY t.`sent_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `id` FROM `mail_outbox`
-    WHERE `sent_at` < :before
-    ORDER BY `sent_at`
-    LIMIT :limit
+    WHERE `id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
+""",
+        "purge_left": """\
+SELECT t.`id` FROM `mail_outbox` AS t
+WHERE t.`id` IN (:ids)\
 """,
         "stats_priorities": """\
 SELECT `urgency` FROM `mail_outbox`

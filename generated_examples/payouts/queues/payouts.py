@@ -197,10 +197,11 @@ def purge(
     older_than: _datetime.timedelta,
     limit: int | None = None,
     pause: _datetime.timedelta = _datetime.timedelta(0),
-) -> int:
+) -> _runtime.Purged:
     """Delete rows that were finished longer than ``older_than`` ago. Returns how many.
 
     A thousand rows a transaction, ``pause`` between them; ``limit`` rows at most.
+    A row that the database refuses to delete stays, and is in ``kept`` of the result.
     Raises TransactionOpen when ``conn`` has a transaction open.
     """
     return _runtime.purge(QUEUE, conn, older_than, limit, pause)
@@ -322,16 +323,27 @@ RETURNING d."id"\
 SELECT "id" FROM "payouts_failed"
 WHERE "id" = ANY(CAST(:ids AS uuid[]))\
 """,
+        "purge_oldest": """\
+SELECT t."id", t."paid_at" FROM "payouts" AS t
+WHERE t."paid_at" < :before
+ORDER BY t."paid_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t."id", t."paid_at" FROM "payouts" AS t
+WHERE t."paid_at" < :before AND t."paid_at" >= :since
+ORDER BY t."paid_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
-WITH chosen AS (
-    SELECT "id" FROM "payouts"
-    WHERE "paid_at" < :before
-    ORDER BY "paid_at"
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
-)
-DELETE FROM "payouts" AS t USING chosen AS c
-WHERE t."id" = c."id"\
+DELETE FROM "payouts"
+WHERE "id" = ANY(CAST(:ids AS uuid[]))\
+""",
+        "purge_left": """\
+SELECT t."id" FROM "payouts" AS t
+WHERE t."id" = ANY(CAST(:ids AS uuid[]))\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
@@ -499,15 +511,31 @@ DELETE t FROM (
 ) AS c
 STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
+        "purge_oldest": """\
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+WHERE t.`paid_at` < :before
+ORDER BY t.`paid_at`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+WHERE t.`paid_at` < :before AND t.`paid_at` >= :since
+ORDER BY t.`paid_at`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `id` FROM `payouts`
-    WHERE `paid_at` < :before
-    ORDER BY `paid_at`
-    LIMIT :limit
+    WHERE `id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
+""",
+        "purge_left": """\
+SELECT t.`id` FROM `payouts` AS t
+WHERE t.`id` IN (:ids)\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
@@ -671,15 +699,31 @@ DELETE t FROM (
 ) AS c
 STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
+        "purge_oldest": """\
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+WHERE t.`paid_at` < :before
+ORDER BY t.`paid_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+WHERE t.`paid_at` < :before AND t.`paid_at` >= :since
+ORDER BY t.`paid_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `id` FROM `payouts`
-    WHERE `paid_at` < :before
-    ORDER BY `paid_at`
-    LIMIT :limit
+    WHERE `id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
+""",
+        "purge_left": """\
+SELECT t.`id` FROM `payouts` AS t
+WHERE t.`id` IN (:ids)\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,
@@ -786,14 +830,25 @@ WHERE "id" IN (SELECT value FROM json_each(:ids))\
 SELECT "id" FROM "payouts_failed"
 WHERE "id" IN (SELECT value FROM json_each(:ids))\
 """,
+        "purge_oldest": """\
+SELECT t."id", t."paid_at" FROM "payouts" AS t
+WHERE t."paid_at" < :before
+ORDER BY t."paid_at"
+LIMIT :limit\
+""",
+        "purge_next": """\
+SELECT t."id", t."paid_at" FROM "payouts" AS t
+WHERE t."paid_at" < :before AND t."paid_at" >= :since
+ORDER BY t."paid_at"
+LIMIT :limit\
+""",
         "purge": """\
 DELETE FROM "payouts"
-WHERE "id" IN (
-    SELECT "id" FROM "payouts"
-    WHERE "paid_at" < :before
-    ORDER BY "paid_at"
-    LIMIT :limit
-)\
+WHERE "id" IN (SELECT value FROM json_each(:ids))\
+""",
+        "purge_left": """\
+SELECT t."id" FROM "payouts" AS t
+WHERE t."id" IN (SELECT value FROM json_each(:ids))\
 """,
         "stats_due": """\
 SELECT COUNT(*) AS due_rows,

@@ -231,10 +231,11 @@ def purge(
     older_than: _datetime.timedelta,
     limit: int | None = None,
     pause: _datetime.timedelta = _datetime.timedelta(0),
-) -> int:
+) -> _runtime.Purged:
     """Delete rows that were finished longer than ``older_than`` ago. Returns how many.
 
     A thousand rows a transaction, ``pause`` between them; ``limit`` rows at most.
+    A row that the database refuses to delete stays, and is in ``kept`` of the result.
     Raises TransactionOpen when ``conn`` has a transaction open.
     """
     return _runtime.purge(QUEUE, conn, older_than, limit, pause)
@@ -443,16 +444,27 @@ RETURNING d."job_id"\
 SELECT "job_id" FROM "report_jobs_dead"
 WHERE "job_id" = ANY(CAST(:ids AS bigint[]))\
 """,
+        "purge_oldest": """\
+SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
+WHERE t."processed_at" < :before
+ORDER BY t."processed_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
+WHERE t."processed_at" < :before AND t."processed_at" >= :since
+ORDER BY t."processed_at"
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
-WITH chosen AS (
-    SELECT "job_id" FROM "report_jobs"
-    WHERE "processed_at" < :before
-    ORDER BY "processed_at"
-    LIMIT :limit
-    FOR UPDATE SKIP LOCKED
-)
-DELETE FROM "report_jobs" AS t USING chosen AS c
-WHERE t."job_id" = c."job_id"\
+DELETE FROM "report_jobs"
+WHERE "job_id" = ANY(CAST(:ids AS bigint[]))\
+""",
+        "purge_left": """\
+SELECT t."job_id" FROM "report_jobs" AS t
+WHERE t."job_id" = ANY(CAST(:ids AS bigint[]))\
 """,
         "stats_priorities": """\
 WITH RECURSIVE step(priority) AS (
@@ -744,15 +756,31 @@ DELETE t FROM (
 ) AS c
 STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
+        "purge_oldest": """\
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+WHERE t.`processed_at` < :before
+ORDER BY t.`processed_at`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+WHERE t.`processed_at` < :before AND t.`processed_at` >= :since
+ORDER BY t.`processed_at`
+LIMIT :limit
+FOR UPDATE OF t SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `job_id` FROM `report_jobs`
-    WHERE `processed_at` < :before
-    ORDER BY `processed_at`
-    LIMIT :limit
+    WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
+""",
+        "purge_left": """\
+SELECT t.`job_id` FROM `report_jobs` AS t
+WHERE t.`job_id` IN (:ids)\
 """,
         "stats_priorities": """\
 SELECT `urgency` FROM `report_jobs`
@@ -1051,15 +1079,31 @@ DELETE t FROM (
 ) AS c
 STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
+        "purge_oldest": """\
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+WHERE t.`processed_at` < :before
+ORDER BY t.`processed_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
+        "purge_next": """\
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+WHERE t.`processed_at` < :before AND t.`processed_at` >= :since
+ORDER BY t.`processed_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED\
+""",
         "purge": """\
 DELETE t FROM (
     SELECT `job_id` FROM `report_jobs`
-    WHERE `processed_at` < :before
-    ORDER BY `processed_at`
-    LIMIT :limit
+    WHERE `job_id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
+""",
+        "purge_left": """\
+SELECT t.`job_id` FROM `report_jobs` AS t
+WHERE t.`job_id` IN (:ids)\
 """,
         "stats_priorities": """\
 SELECT `urgency` FROM `report_jobs`
@@ -1308,14 +1352,25 @@ WHERE "job_id" IN (SELECT value FROM json_each(:ids))\
 SELECT "job_id" FROM "report_jobs_dead"
 WHERE "job_id" IN (SELECT value FROM json_each(:ids))\
 """,
+        "purge_oldest": """\
+SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
+WHERE t."processed_at" < :before
+ORDER BY t."processed_at"
+LIMIT :limit\
+""",
+        "purge_next": """\
+SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
+WHERE t."processed_at" < :before AND t."processed_at" >= :since
+ORDER BY t."processed_at"
+LIMIT :limit\
+""",
         "purge": """\
 DELETE FROM "report_jobs"
-WHERE "job_id" IN (
-    SELECT "job_id" FROM "report_jobs"
-    WHERE "processed_at" < :before
-    ORDER BY "processed_at"
-    LIMIT :limit
-)\
+WHERE "job_id" IN (SELECT value FROM json_each(:ids))\
+""",
+        "purge_left": """\
+SELECT t."job_id" FROM "report_jobs" AS t
+WHERE t."job_id" IN (SELECT value FROM json_each(:ids))\
 """,
         "stats_priorities": """\
 WITH RECURSIVE step(priority) AS (

@@ -372,21 +372,52 @@ WHERE "entry" IN (SELECT value FROM json_each(:ids));
 SELECT "entry" FROM "ledger_rejected"
 WHERE "entry" IN (SELECT value FROM json_each(:ids));
 
--- name: purge
--- Deletes up to :limit rows that were finished before :before, the oldest first.
+-- name: purge_oldest
+-- Lists up to :limit rows that were finished before :before, the oldest first.
 --   :before  microseconds since 1970, UTC, rows that were finished earlier
 --   :limit  integer, at most so many rows
--- Transaction: its own, BEGIN IMMEDIATE; committed before the next batch.
--- Locks: the one writer's lock, until its commit.
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next page. Before purge.
+-- Locks: the one writer's lock, until the commit.
 -- Index: ledger_purge
--- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+-- Runs: first, when an operator or a timer purges.
+SELECT t."entry", t."booked_at" FROM "ledger" AS t
+WHERE t."booked_at" < :before
+ORDER BY t."booked_at"
+LIMIT :limit;
+
+-- name: purge_next
+-- Lists the next ones, from :since on. So a row that cannot be deleted does not hold up those after it.
+--   :before  microseconds since 1970, UTC, rows that were finished earlier
+--   :since  microseconds since 1970, UTC, when the last row of the page before was finished
+--   :limit  integer, at most so many rows
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next page. Before purge.
+-- Locks: the one writer's lock, until the commit.
+-- Index: ledger_purge
+-- Runs: for each further page.
+SELECT t."entry", t."booked_at" FROM "ledger" AS t
+WHERE t."booked_at" < :before AND t."booked_at" >= :since
+ORDER BY t."booked_at"
+LIMIT :limit;
+
+-- name: purge
+-- Deletes rows that were listed.
+--   :ids  list of ids
+-- Transaction: the same, after the list.
+-- Locks: the one writer's lock; and what foreign keys and triggers need.
+-- Index: the primary key.
+-- Runs: once per page; where the database refuses it, again for each half, down to the rows that it refuses.
 DELETE FROM "ledger"
-WHERE "entry" IN (
-    SELECT "entry" FROM "ledger"
-    WHERE "booked_at" < :before
-    ORDER BY "booked_at"
-    LIMIT :limit
-);
+WHERE "entry" IN (SELECT value FROM json_each(:ids));
+
+-- name: purge_left
+-- Which of the rows are there still: a trigger can cancel a DELETE without an error.
+--   :ids  list of ids
+-- Transaction: the same, after purge.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when purge deleted fewer rows than it was given.
+SELECT t."entry" FROM "ledger" AS t
+WHERE t."entry" IN (SELECT value FROM json_each(:ids));
 
 -- name: stats_due
 -- Counts the rows of one group that are due, delayed or in work, and finds the oldest due time.

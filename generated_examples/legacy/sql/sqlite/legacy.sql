@@ -195,21 +195,52 @@ SET "State" = 0, "Done At" = NULL, "tries" = 1, "Due" = :now, "Locked" = NULL
 WHERE "Job No" IN (SELECT value FROM json_each(:ids)) AND "State" = 9
 RETURNING "Job No";
 
--- name: purge
--- Deletes up to :limit rows that were finished before :before, the oldest first.
+-- name: purge_oldest
+-- Lists up to :limit rows that were finished before :before, the oldest first.
 --   :before  microseconds since 1970, UTC, rows that were finished earlier
 --   :limit  integer, at most so many rows
--- Transaction: its own, BEGIN IMMEDIATE; committed before the next batch.
--- Locks: the one writer's lock, until its commit.
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next page. Before purge.
+-- Locks: the one writer's lock, until the commit.
 -- Index: Job Queue_purge
--- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+-- Runs: first, when an operator or a timer purges.
+SELECT t."Job No", t."Done At" FROM "Job Queue" AS t
+WHERE t."Done At" < :before AND t."State" = 1
+ORDER BY t."Done At"
+LIMIT :limit;
+
+-- name: purge_next
+-- Lists the next ones, from :since on. So a row that cannot be deleted does not hold up those after it.
+--   :before  microseconds since 1970, UTC, rows that were finished earlier
+--   :since  microseconds since 1970, UTC, when the last row of the page before was finished
+--   :limit  integer, at most so many rows
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next page. Before purge.
+-- Locks: the one writer's lock, until the commit.
+-- Index: Job Queue_purge
+-- Runs: for each further page.
+SELECT t."Job No", t."Done At" FROM "Job Queue" AS t
+WHERE t."Done At" < :before AND t."State" = 1 AND t."Done At" >= :since
+ORDER BY t."Done At"
+LIMIT :limit;
+
+-- name: purge
+-- Deletes rows that were listed.
+--   :ids  list of ids
+-- Transaction: the same, after the list.
+-- Locks: the one writer's lock; and what foreign keys and triggers need.
+-- Index: the primary key.
+-- Runs: once per page; where the database refuses it, again for each half, down to the rows that it refuses.
 DELETE FROM "Job Queue"
-WHERE "Job No" IN (
-    SELECT "Job No" FROM "Job Queue"
-    WHERE "Done At" < :before AND "State" = 1
-    ORDER BY "Done At"
-    LIMIT :limit
-);
+WHERE "Job No" IN (SELECT value FROM json_each(:ids));
+
+-- name: purge_left
+-- Which of the rows are there still: a trigger can cancel a DELETE without an error.
+--   :ids  list of ids
+-- Transaction: the same, after purge.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when purge deleted fewer rows than it was given.
+SELECT t."Job No" FROM "Job Queue" AS t
+WHERE t."Job No" IN (SELECT value FROM json_each(:ids));
 
 -- name: stats_due
 -- Counts the rows that are due or in work, and finds the oldest due time.

@@ -279,23 +279,58 @@ DELETE t FROM (
 ) AS c
 STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
 
--- name: purge
--- Deletes up to :limit rows that were finished before :before, the oldest first. The join fixes the plan: a
--- DELETE by a list of ids may read a small table through, and wait for rows that others hold.
+-- name: purge_oldest
+-- Lists and locks up to :limit rows that were finished before :before, the oldest first.
 --   :before  datetime(6), UTC, rows that were finished earlier
 --   :limit  integer, at most so many rows
--- Transaction: its own, at READ COMMITTED; committed before the next batch.
--- Locks: the rows it deletes, until its commit. A row that is locked is passed over.
--- Index: payouts_claim, and the primary key.
--- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+-- Transaction: its own; committed before the next page. Before purge.
+-- Locks: the rows it returns, until the commit. A row that is locked is passed over.
+-- Index: payouts_claim
+-- Runs: first, when an operator or a timer purges.
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+WHERE t.`paid_at` < :before
+ORDER BY t.`paid_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: purge_next
+-- Lists the next ones, from :since on. So a row that cannot be deleted does not hold up those after it.
+--   :before  datetime(6), UTC, rows that were finished earlier
+--   :since  datetime(6), UTC, when the last row of the page before was finished
+--   :limit  integer, at most so many rows
+-- Transaction: its own; committed before the next page. Before purge.
+-- Locks: the rows it returns, until the commit. A row that is locked is passed over.
+-- Index: payouts_claim
+-- Runs: for each further page.
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+WHERE t.`paid_at` < :before AND t.`paid_at` >= :since
+ORDER BY t.`paid_at`
+LIMIT :limit
+FOR UPDATE SKIP LOCKED;
+
+-- name: purge
+-- Deletes rows that were listed.
+--   :ids  list of ids
+-- Transaction: the same, after the list.
+-- Locks: rows that are locked already; and what foreign keys and triggers need.
+-- Index: the primary key.
+-- Runs: once per page; where the database refuses it, again for each half, down to the rows that it refuses.
 DELETE t FROM (
     SELECT `id` FROM `payouts`
-    WHERE `paid_at` < :before
-    ORDER BY `paid_at`
-    LIMIT :limit
+    WHERE `id` IN (:ids)
     FOR UPDATE SKIP LOCKED
 ) AS c
 STRAIGHT_JOIN `payouts` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
+
+-- name: purge_left
+-- Which of the rows are there still: a trigger can cancel a DELETE without an error.
+--   :ids  list of ids
+-- Transaction: the same, after purge.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when purge deleted fewer rows than it was given.
+SELECT t.`id` FROM `payouts` AS t
+WHERE t.`id` IN (:ids);
 
 -- name: stats_due
 -- Counts the rows that are due, and finds the oldest due time.

@@ -191,21 +191,52 @@ WHERE "id" IN (SELECT value FROM json_each(:ids));
 SELECT "id" FROM "payouts_failed"
 WHERE "id" IN (SELECT value FROM json_each(:ids));
 
--- name: purge
--- Deletes up to :limit rows that were finished before :before, the oldest first.
+-- name: purge_oldest
+-- Lists up to :limit rows that were finished before :before, the oldest first.
 --   :before  microseconds since 1970, UTC, rows that were finished earlier
 --   :limit  integer, at most so many rows
--- Transaction: its own, BEGIN IMMEDIATE; committed before the next batch.
--- Locks: the one writer's lock, until its commit.
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next page. Before purge.
+-- Locks: the one writer's lock, until the commit.
 -- Index: payouts_purge
--- Runs: when an operator or a timer purges, until it deletes fewer than :limit.
+-- Runs: first, when an operator or a timer purges.
+SELECT t."id", t."paid_at" FROM "payouts" AS t
+WHERE t."paid_at" < :before
+ORDER BY t."paid_at"
+LIMIT :limit;
+
+-- name: purge_next
+-- Lists the next ones, from :since on. So a row that cannot be deleted does not hold up those after it.
+--   :before  microseconds since 1970, UTC, rows that were finished earlier
+--   :since  microseconds since 1970, UTC, when the last row of the page before was finished
+--   :limit  integer, at most so many rows
+-- Transaction: its own, BEGIN IMMEDIATE; committed before the next page. Before purge.
+-- Locks: the one writer's lock, until the commit.
+-- Index: payouts_purge
+-- Runs: for each further page.
+SELECT t."id", t."paid_at" FROM "payouts" AS t
+WHERE t."paid_at" < :before AND t."paid_at" >= :since
+ORDER BY t."paid_at"
+LIMIT :limit;
+
+-- name: purge
+-- Deletes rows that were listed.
+--   :ids  list of ids
+-- Transaction: the same, after the list.
+-- Locks: the one writer's lock; and what foreign keys and triggers need.
+-- Index: the primary key.
+-- Runs: once per page; where the database refuses it, again for each half, down to the rows that it refuses.
 DELETE FROM "payouts"
-WHERE "id" IN (
-    SELECT "id" FROM "payouts"
-    WHERE "paid_at" < :before
-    ORDER BY "paid_at"
-    LIMIT :limit
-);
+WHERE "id" IN (SELECT value FROM json_each(:ids));
+
+-- name: purge_left
+-- Which of the rows are there still: a trigger can cancel a DELETE without an error.
+--   :ids  list of ids
+-- Transaction: the same, after purge.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: when purge deleted fewer rows than it was given.
+SELECT t."id" FROM "payouts" AS t
+WHERE t."id" IN (SELECT value FROM json_each(:ids));
 
 -- name: stats_due
 -- Counts the rows that are due, and finds the oldest due time.
