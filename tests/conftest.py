@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -69,11 +70,20 @@ def sqlite_server(servers: ServerPark) -> SQLiteServer:
     return cast(SQLiteServer, servers["sqlite"])
 
 
+WORKERS_END = 20.0
+"""Seconds that workers have to end at the end of a test."""
+
+
 @pytest.fixture(params=ALL_DIALECTS)
 def database(request: pytest.FixtureRequest, servers: ServerPark) -> Iterator[Database]:
     """An empty database of each dialect in turn, or of those named with `on_dialects`."""
     with servers[request.param].database() as database:
         yield database
+        # a worker holds rows as long as their handlers run: its connections are its own until then
+        for thread in threading.enumerate():
+            if thread.name == "sqlclaimgen-worker":
+                thread.join(WORKERS_END)
+                assert not thread.is_alive(), "the test has left handlers that run on"
 
 
 @pytest.fixture

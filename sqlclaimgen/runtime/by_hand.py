@@ -56,6 +56,6 @@ def extend(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterabl
 
 
 def release(queue: Queue[L, Any, Any, Any], conn: Connection, deliveries: Iterable[L]) -> None:
-    """Give unsettled deliveries back at once. Those that were lost are passed over."""
+    """Give unsettled deliveries back at once, with their attempt. Those that were lost are passed over."""
     session = session_of(conn, table=queue.table)
     drive(session, calls.release(queue, session, deliveries), table=queue.table)

@@ -5,6 +5,7 @@ A blocking and an asyncio face drive them: `by_hand` and `by_hand_async`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from datetime import timedelta
@@ -35,6 +36,9 @@ I = TypeVar("I")
 L = TypeVar("L", bound=LeaseDelivery[Any, Any])
 
 _log = logging.getLogger("sqlclaimgen")
+
+STOPS = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
+"""What ends a program or a task from outside."""
 
 
 def timed(state: State, bound: Bound, body: Protocol[T]) -> Protocol[T]:
@@ -100,14 +104,17 @@ class Opened:
         delivery.started = True
         return True
 
-    def leave(self, *, failed: bool) -> Protocol[None]:
-        """Give back what was not settled, once. `failed`: the block raised."""
+    def leave(self, error: BaseException | None) -> Protocol[None]:
+        """Give back what was not settled, once. `error`: what the block raised."""
         if self.left:
             return
         self.left = True
+        if isinstance(error, STOPS):
+            for delivery in self.deliveries:
+                delivery.started = False  # a stop is no failure of the row: it has its attempt back
         settled = [delivery.settled for delivery in self.deliveries]
         # where nothing could be given back a lease goes on, and can be settled over another connection
-        if (yield from self._give_back(failed)):
+        if (yield from self._give_back(error is not None)):
             for delivery, before in zip(self.deliveries, settled, strict=True):
                 delivery.given_back |= not (before and delivery.settled)
 
@@ -207,12 +214,12 @@ def extend(
 def release(
     queue: Queue[L, Any, Any, Any], state: State, deliveries: Iterable[L]
 ) -> Protocol[None]:
-    """Give unsettled deliveries back at once. Those that were lost are passed over."""
+    """Give unsettled deliveries back at once, with their attempt. Those that were lost are passed over."""
     bound = queue.bind(state.dialect)
     yield from looking.at_zone(state, bound)
     inside = state.in_transaction
     given = [delivery for delivery in deliveries if delivery.joined or not delivery.settled]
-    yield from timed(state, bound, lease.leave(bound, given, failed=False, joined=inside))
+    yield from timed(state, bound, lease.give_back(bound, given, joined=inside))
     for delivery in given:
         delivery.given_back = not inside
         if inside:

@@ -14,7 +14,6 @@ from sqlclaimgen.runtime.protocols.fifo import Turn
 
 D = TypeVar("D")
 
-
 class Deliveries(Generic[D]):
     """The deliveries of one claim. Iterating marks a delivery as started when it is handed out, and
     passes over those whose lease ended meanwhile."""
@@ -45,7 +44,7 @@ class Deliveries(Generic[D]):
 
 class Claim(Deliveries[D]):
     """The deliveries of one claim, to be used in a `with` block. Leaving it gives back what was not
-    settled."""
+    settled, with its attempt where it was not handed out, or where the program was stopped."""
 
     def __init__(self, session: Session, opened: Opened) -> None:
         super().__init__()
@@ -61,5 +60,5 @@ class Claim(Deliveries[D]):
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        leaving = self._opened.leave(failed=error is not None)
+        leaving = self._opened.leave(error)
         drive(self._session, leaving, table=self._opened.table)

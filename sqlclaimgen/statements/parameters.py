@@ -87,6 +87,7 @@ def _times(table: Table, time: str) -> dict[str, str]:
         "since": f"{time}, when the last row of the page before was finished",
         "due": f"{time}, when the row is due again",
         "locked_until": f"{time}, the new expiry: {lease}",
+        "soon": f"{time}, the new expiry: nearer than the one held",
         "token": f"{time}, the expiry held",
         "tokens": f"list of {time}, one for each id: the expiries held",
         "sents": f"list of {time}, one for each id: expiries sent and not answered, or the tokens",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +14,7 @@ from sqlclaimgen.runtime.protocols.claimed import Claimed
 from tests.conformance.cases import BURIED, COARSE, DELAYED, FULL, MARKED, WHOLE
 from tests.conformance.harness import Case, Stand, on_cases
 from tests.conformance.test_claiming import rows
+from tests.worker.held.cases import ADVISORY
 
 SECOND = timedelta(seconds=1)
 
@@ -47,6 +50,35 @@ def test_a_row_whose_handler_never_started_gets_its_attempt_back(stand: Stand) -
     assert counted.pop(started.id) == 2
     assert set(counted.values()) == {1}
     assert all(row["locked_until"] is None for row in stand.rows())
+
+
+@on_cases(FULL, ADVISORY)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, None])
+def test_a_stop_by_hand_spends_no_attempt(stand: Stand, error: type[BaseException] | None) -> None:
+    # a block left with an error of the handler's, or unsettled without one, keeps it counted
+    stand.fill(rows(stand.case, 1))
+    for raised, spent in ((error, error is None), (RuntimeError, True)):
+        before = stand.rows()[0]["attempt"]
+        connection = stand.connect()
+        with (
+            pytest.raises(raised) if raised is not None else contextlib.nullcontext(),
+            stand.claim(connection) as claim,
+        ):
+            for _ in claim:
+                if raised is not None:
+                    raise raised
+        connection.close()
+        assert stand.rows()[0]["attempt"] - before == spent
+
+
+@on_cases(FULL)
+def test_a_release_by_hand_gives_the_attempt_back(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect()
+    delivery = one(stand, connection)
+    stand.module.release(connection, [delivery])
+    (row,) = stand.rows()
+    assert (row["attempt"], row["locked_until"]) == (1, None)
 
 
 @on_cases(FULL)

@@ -53,29 +53,6 @@ def test_sh_01_extension_goes_on_while_the_worker_drains(stand: Stand, face: str
     assert not other_log.of(EventKind.CLAIMED)
 
 
-@pytest.mark.parametrize("face", FACES)
-@on_cases(JOBS)
-def test_sh_02_after_the_time_limit_rows_are_given_back(stand: Stand, face: str) -> None:
-    (id,) = stand.enqueue([{"payload": 1}])
-    log, release = Log(), threading.Event()
-    worker = worker_of(
-        face, stand, lambda d: void(release.wait(30)), on_event=log, drain_timeout=0.3
-    )
-    running = OnThread(worker)
-    log.wait_for(EventKind.STARTED)
-    running.stop()
-    with pytest.raises(Unfinished):
-        running.join(20)
-    row = stand.row(id)
-    assert row is not None and row["locked_until"] is None and row["attempt"] == 2
-    assert log.ids(EventKind.GIVEN_BACK) == [id]
-    # the handler ends after all: nothing is settled twice, nothing is settled at all
-    release.set()
-    second = Log()
-    worker_of("blocking", stand, lambda d: None, on_event=second).run("empty")
-    assert second.deliveries == [(id, 2)] and not log.of(EventKind.SETTLED)
-
-
 @on_cases(JOBS.with_(dialects=["postgres", "mysql", "mariadb"]))
 def test_sh_04_a_server_that_stands_still_holds_no_shutdown(stand: Stand) -> None:
     # SH-04: the statement hangs in a stopped server; the client's own limit ends it

@@ -175,17 +175,24 @@ def _persistently(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
                 outcome = plain
 
 
+def refunded(delivery: Held) -> Protocol[None]:
+    """Give the attempt back, and keep the key."""
+    bound, lock = delivery.bound, delivery.lock
+    if lock is not None and bound.has("give_back"):
+        yield from in_transaction(_given_back(delivery, lock))
+
+
 def abandon(delivery: Held) -> Protocol[None]:
     """Give the row back unsettled, at once; with its attempt where its handler never started."""
-    bound, lock = delivery.bound, delivery.lock
+    lock = delivery.lock
     if lock is None:
         return
     if delivery.opened:
         yield from undone(delivery)
     untouched = not (delivery.started or delivery.settled or delivery.lost)
     try:
-        if untouched and bound.has("give_back"):
-            yield from in_transaction(_given_back(delivery, lock))
+        if untouched:
+            yield from refunded(delivery)
     except GeneratorExit:
         raise
     except BaseException as error:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from sqlclaimgen.runtime.clock import MICROSECOND, ceiling
+from sqlclaimgen.runtime.codecs import Held
 from sqlclaimgen.runtime.deliveries import LeaseDelivery
 from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
 from sqlclaimgen.runtime.protocols.claimed import decoded_id
@@ -56,6 +57,58 @@ def extend(bound: Bound, deliveries: Iterable[Lease]) -> Protocol[list[Lease]]:
     for delivery in lost:
         delivery.lost = True
     return lost
+
+
+def shorten(
+    bound: Bound, deliveries: Sequence[Lease], until: datetime, before: Sequence[datetime] = ()
+) -> Protocol[list[Lease]]:
+    """Give the attempt of rows back that stay held, and move their expiry to `until`, in one commit.
+    `before`: what earlier tries sent and got no answer to, two at most. Returns the deliveries whose rows
+    hold their new expiry; what is missing is locked, or another's."""
+    named = sorted(deliveries, key=key_of)
+
+    def body() -> Protocol[list[Lease]]:
+        done = (yield from _holding(bound, named, before)) if before else {}
+        held = {d.id: d.held for d in named if d.id not in done}
+        if bound.has("extend_write") and held:
+            free = yield from bound.run("extend", _named(bound, held.values()))
+            held = {id: held[id] for id in _ids(bound, free.rows)}
+        if held:
+            soon = {"soon": bound.codec.time(until), **_named(bound, held.values())}
+            wrote = yield from bound.run("shorten", soon)
+            ids = held if bound.has("extend_write") else _ids(bound, wrote.rows)
+            done |= dict.fromkeys(ids, until)
+        return [_shortened(d, done[d.id]) for d in named if d.id in done]
+
+    return (yield from in_transaction(body()))
+
+
+def _holding(
+    bound: Bound, named: Sequence[Lease], before: Sequence[datetime]
+) -> Protocol[dict[Any, datetime]]:
+    """Which rows hold an expiry that was sent before."""
+    sent = [Held(d.spelled, before[0], before[-1], d.number) for d in named]
+    read = yield from bound.run("held", _named(bound, sent))
+    return {decoded_id(bound, row[0]): bound.codec.from_time(row[1]) for row in read.rows}
+
+
+def _named(bound: Bound, held: Iterable[Held]) -> dict[str, Any]:
+    return bound.codec.held(bound.queue.id_kind, list(held))
+
+
+def _ids(bound: Bound, rows: Sequence[Any]) -> list[Any]:
+    return [decoded_id(bound, row[0]) for row in rows]
+
+
+def _shortened(delivery: Lease, until: datetime) -> Lease:
+    return copied(delivery, delivery.number - 1, until, None)
+
+
+def copied(delivery: Lease, number: int, token: datetime, sent: datetime | None) -> Lease:
+    """The same row in other hands: a handler that has the first is no concern of the second's."""
+    made: Lease = type(delivery)(delivery.bound, delivery.id, number, delivery.raw, token)
+    made.sent = sent
+    return made
 
 
 def _one_each(deliveries: Iterable[Lease]) -> tuple[Leases, list[Lease]]:

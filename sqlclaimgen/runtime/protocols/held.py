@@ -55,6 +55,10 @@ class HeldForm(Protocol):
         written without it. Raises ClaimLost when it was lost."""
         ...
 
+    def refunded(self, delivery: Any) -> steps.Protocol[None]:
+        """Give the attempt of a row back that stays held, where it was counted at the claim."""
+        ...
+
     def abandon(self, delivery: Any) -> steps.Protocol[None]:
         """Let go of the row unsettled; with its attempt where its handler never started."""
         ...

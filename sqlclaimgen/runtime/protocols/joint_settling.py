@@ -155,6 +155,11 @@ def _settled(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
         yield from settle(delivery, plain, joined=True)
 
 
+def refunded(delivery: Held) -> Protocol[None]:
+    """Nothing: no attempt was counted yet."""
+    yield from ()
+
+
 def abandon(delivery: Held) -> Protocol[None]:
     """Give the row back unsettled, at once: no attempt was counted yet."""
     yield Rollback()

@@ -198,19 +198,32 @@ def leave(
 ) -> Protocol[None]:
     """Give back what was not settled: at once, and with its attempt where the handler never started.
     A row that another claim holds meanwhile is passed over."""
+    yield from _given(bound, deliveries, begun=("give_back", "release"), joined=joined)
+
+
+def give_back(bound: Bound, deliveries: Iterable[Lease], *, joined: bool = False) -> Protocol[None]:
+    """Give back what was not settled, as `leave` does, and each with its attempt: somebody decided so,
+    and no handler failed."""
+    yield from _given(bound, deliveries, begun=("give_back", "give_back"), joined=joined)
+
+
+def _given(
+    bound: Bound, deliveries: Iterable[Lease], *, begun: tuple[str, str], joined: bool
+) -> Protocol[None]:
     # a settlement that joined a transaction may have been rolled back with it; the fence tells
     open_ = sorted(
         (d for d in deliveries if not d.lost and (d.joined or not d.settled)), key=key_of
     )
     if open_:
-        yield from joining(_leave(bound, open_), joined=joined)
+        yield from joining(_leave(bound, open_, begun), joined=joined)
     for delivery in open_:
         delivery.settled = True
 
 
-def _leave(bound: Bound, deliveries: Sequence[Lease]) -> Protocol[None]:
-    for statement, started in (("give_back", False), ("release", True)):
-        chosen = [d.held for d in deliveries if d.started is started]
+def _leave(bound: Bound, deliveries: Sequence[Lease], begun: tuple[str, str]) -> Protocol[None]:
+    """`begun`: the statement for rows whose handler never started, and for those whose handler did."""
+    for statement in dict.fromkeys(begun):
+        chosen = [d.held for d in deliveries if begun[d.started] == statement]
         if chosen:
             named = bound.codec.held(bound.queue.id_kind, chosen)
             result = yield from bound.run(statement, named)

@@ -15,6 +15,7 @@ from sqlclaimgen.runtime.protocols.held import Memory
 from sqlclaimgen.runtime.protocols.joint_settling import abandon as abandon
 from sqlclaimgen.runtime.protocols.joint_settling import finish as finish
 from sqlclaimgen.runtime.protocols.joint_settling import leave as leave
+from sqlclaimgen.runtime.protocols.joint_settling import refunded as refunded
 from sqlclaimgen.runtime.protocols.joint_settling import settle as settle
 from sqlclaimgen.runtime.protocols.scope import UNGROUPED, Scope
 from sqlclaimgen.runtime.protocols.taken import Taken

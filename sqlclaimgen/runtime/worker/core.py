@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,25 @@ from sqlclaimgen.runtime.worker.waking import Alarm
 
 
 class Unfinished(ClaimError):
-    """Handlers were still running when the drain's time limit was over. Their rows were given back."""
+    """Handlers were still running when the drain's time limit was over. `rows` are the ids of their rows."""
+
+    def __init__(self, text: str, *, table: str, rows: Sequence[Any] = ()) -> None:
+        super().__init__(text, table=table)
+        self.rows = tuple(rows)
+
+    @classmethod
+    def of(cls, table: str, rows: Sequence[Any]) -> Unfinished:
+        """The error for these rows."""
+        named = ", ".join(repr(id) for id in rows[:10])
+        more = f" and {len(rows) - 10} more" if len(rows) > 10 else ""
+        return cls(
+            f"{table} {named}{more}: handlers were still running when the worker had to end. A row whose "
+            "handler has ended since is due again; one whose handler runs on stays held until it ends, or "
+            "the process does. Give the worker a longer `drain_timeout`, or let handlers look at "
+            "`delivery.lost`.",
+            table=table,
+            rows=rows,
+        )
 
 
 class Core:
@@ -49,7 +67,7 @@ class Core:
         self._report = Reporter(queue.table, settings.on_event)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
-        self._main: asyncio.Task[bool] | None = None
+        self._main: asyncio.Task[None] | None = None
         self._running: LeaseEngine | HeldEngine | None = None
         self._asked = 0
         self._lock = threading.RLock()  # a signal's handler may come while its thread is inside
@@ -79,20 +97,18 @@ class Core:
             self._main.cancel()
 
     def _run(self) -> None:
-        error: BaseException | None = None
         try:
             asyncio.run(self._work())
-        except BaseException as caught:
-            error = caught
-        error = self._ended_by() or error
+        except BaseException as error:
+            self._end(error)
+
+    def _end(self, error: BaseException | None) -> None:
+        if self.ended.done():
+            return
         if error is None:
             self.ended.set_result(None)
         else:
             self.ended.set_exception(error)
-
-    def _ended_by(self) -> BaseException | None:
-        """SystemExit, or its like, that a handler raised."""
-        return None if self._running is None else self._running.ended_by
 
     async def _work(self) -> None:
         self._stop = asyncio.Event()
@@ -102,21 +118,35 @@ class Core:
             asked = self._asked
         if asked:
             self._stopping(asked)
-        try:
-            clean = await self._main
-        except asyncio.CancelledError:
-            clean = False
-        finally:
-            self._runner.close()
-            self._report(EventKind.STOPPED)
-        if not clean:
-            raise Unfinished(
-                f"{self._queue.table}: handlers were still running when the worker had to end; their rows "
-                "were given back, or come back when their leases run out.",
-                table=self._queue.table,
-            )
+        await asyncio.wait({self._main})
+        error = self._ended_by()
+        self._runner.close()
+        self._report(EventKind.STOPPED, error=error)
+        self._end(error)
+        if self._running is not None:
+            await self._overrun(self._running)
 
-    async def _engine_run(self, stop: asyncio.Event) -> bool:
+    def _ended_by(self) -> BaseException | None:
+        """What ended the run: SystemExit, or its like, that a handler raised; an error; or a time limit."""
+        engine, main = self._running, self._main
+        if engine is not None and engine.ended_by is not None:
+            return engine.ended_by
+        if main is not None and not main.cancelled() and main.exception() is not None:
+            return main.exception()
+        if engine is None or not engine.unfinished:
+            return None
+        return Unfinished.of(self._queue.table, engine.unfinished)
+
+    async def _overrun(self, engine: LeaseEngine | HeldEngine) -> None:
+        """Hold the rows of handlers that run on, with the thread and the connections that takes, while
+        the process lives. It waits for nobody: the run is over."""
+        watching = asyncio.ensure_future(self._deserted(asyncio.Event()))
+        try:
+            await engine.overrun()
+        finally:
+            watching.cancel()
+
+    async def _engine_run(self, stop: asyncio.Event) -> None:
         alarm = Alarm(asyncio.get_running_loop())
         waking.register(self._queue.table, alarm)
         connector = Connector(
@@ -131,7 +161,6 @@ class Core:
         try:
             if self._settings.check:
                 await self._checked(connector, stop)
-            clean = True
             if not stop.is_set():
                 beside.append(asyncio.ensure_future(self._tell(connector, stop)))
                 if (
@@ -143,10 +172,9 @@ class Core:
                     beside.append(asyncio.ensure_future(listener.run()))
                 beside.append(asyncio.ensure_future(self._deserted(stop)))
                 self._running = self._engine(connector, alarm, stop)
-                clean = await self._running.run(until_empty=self._until_empty)
+                await self._running.run(until_empty=self._until_empty)
             if connector.fatal is not None:
                 raise connector.fatal
-            return clean
         finally:
             waking.unregister(self._queue.table, alarm)
             for task in beside:

@@ -31,7 +31,11 @@ class EventKind(StrEnum):
     EXTENDED = "extended"
     """Leases were extended; `count` says how many."""
     GIVEN_BACK = "given_back"
-    """A row was given back before its handler started."""
+    """A row was given back without an outcome, with its attempt: the worker stops, or its lease ended
+    before its handler started."""
+    UNFINISHED = "unfinished"
+    """The drain is over and the handler runs on, `seconds` so far: its row stays held until it ends, or
+    the process does."""
     EXHAUSTED = "exhausted"
     """Rows whose crashes used their attempts up became dead letters; `count` says how many."""
     UNKNOWN = "unknown"
@@ -74,6 +78,7 @@ LEVELS = {
     EventKind.FAILED: logging.WARNING,
     EventKind.LOST: logging.WARNING,
     EventKind.OVERDUE: logging.WARNING,
+    EventKind.UNFINISHED: logging.WARNING,
     EventKind.UNKNOWN: logging.ERROR,
     EventKind.UNSETTLED: logging.ERROR,
     EventKind.DISCONNECTED: logging.WARNING,

@@ -86,8 +86,8 @@ class Extender:
         """Report losses once, and stop the handlers of lost rows."""
         for item in list(self._items()):
             delivery = item.delivery
-            if item.unanswered or item.own:
-                continue  # it may be gone because its settlement counted, and that is found out there
+            if item.unanswered or item.own or item.abandoned:
+                continue  # given up, or gone perhaps because its settlement counted: it says so
             if delivery.lost and not item.lost_told:
                 item.lost_told = True
                 item.let_go()

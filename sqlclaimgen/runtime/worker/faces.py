@@ -25,15 +25,13 @@ from sqlclaimgen.runtime.worker.core import Core
 from sqlclaimgen.runtime.worker.events import log
 from sqlclaimgen.runtime.worker.handlers import Runner, ThreadRunner, is_async
 from sqlclaimgen.runtime.worker.loop_handlers import LoopRunner
+from sqlclaimgen.runtime.worker.running import CLEANING
 from sqlclaimgen.runtime.worker.settings import Options
 
 D = TypeVar("D")
 O = TypeVar("O")
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-CLEANING = 1.0
-"""Seconds that handlers cancelled at the end of a drain have to clean up."""
 
 
 class _Face(Generic[D, O]):

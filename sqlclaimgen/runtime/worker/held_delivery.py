@@ -20,7 +20,7 @@ from sqlclaimgen.runtime.worker.held_gate import Gate
 from sqlclaimgen.runtime.worker.held_rows import HeldRows
 from sqlclaimgen.runtime.worker.held_slots import Slots, first
 from sqlclaimgen.runtime.worker.held_work import Work
-from sqlclaimgen.runtime.worker.running import HandlerCancelled, stopped
+from sqlclaimgen.runtime.worker.running import CLEANING, HandlerCancelled, stopped
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
 
@@ -54,6 +54,12 @@ class HeldDeliverer:
         self._gate = gate
         self.ended_by: BaseException | None = None
         """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""
+        self.over = asyncio.Event()
+        """The drain is over: no handler is waited for any more."""
+        self.works: list[Work] = []
+        """The rows in work."""
+        self.overrun: list[Work] = []
+        """Those whose handlers were at work when the drain was over."""
         self._frees = queue.fifo is not None or form.frees_others
         """Whether the end of a delivery makes rows claimable that no claim could take before."""
 
@@ -62,6 +68,7 @@ class HeldDeliverer:
         breaks the connection: the row is due again."""
         with self._slots.working():
             self._rows.hold(work)
+            self.works.append(work)
             try:
                 await self._handle(work)
             except asyncio.CancelledError:
@@ -73,13 +80,14 @@ class HeldDeliverer:
                 if work.turn is not None:
                     work.turn.leave()
                 self._rows.forget(work)
+                self.works.remove(work)
+                work.over.set()
 
     async def _handle(self, work: Work) -> None:
         delivery = work.delivery
         if not (await self._turn(work) and await self._opened(work)):
             if not delivery.lost:
-                await self._rows.abandon(work)
-                self._report(EventKind.GIVEN_BACK, **work.fields)
+                await self._rows.give_back(work)
             return
         outcome = await self._outcome(work)
         if not delivery.lost and outcome is None:
@@ -132,10 +140,11 @@ class HeldDeliverer:
             # not a task of its result: a SystemExit in a task ends the loop
             ended = asyncio.ensure_future(work.running.ended())
             try:
-                watch = self._rows.watch_beside if transactional else self._rows.watch
-                await watch(work, ended)
+                await self._watched(work, ended)
             finally:
                 ended.cancel()
+            if work.overrun:
+                return None
             outcome = checked(self._queue.outcomes, await work.running.result())
             if transactional and not delivery.lost:
                 commits = self._form.commits_with(outcome)
@@ -147,9 +156,7 @@ class HeldDeliverer:
                 return None
             if isinstance(error, HandlerCancelled) and await stopped(self._stop):
                 # with the loop that it ran in: a shutdown is no failure of the handler
-                await self._rows.abandon(work)
-                self._report(EventKind.GIVEN_BACK, **work.fields)
-                work.delivery.lost = True
+                await self._rows.give_back(work)
                 return None
             if not isinstance(error, Exception):
                 self.ended_by = error  # SystemExit and its like: put the row back, and end
@@ -160,6 +167,32 @@ class HeldDeliverer:
         if transactional and not self._form.commits_with(outcome) and not await self._undone(work):
             return None
         return outcome
+
+    async def _watched(self, work: Work, ended: asyncio.Future[None]) -> None:
+        """Wait for a handler, and watch its connection. When the drain is over it is told to end; where it
+        runs on its row has its attempt back and stays held until it ends."""
+        watch = self._rows.watch_beside if self._settings.transactional else self._rows.watch
+        over = asyncio.ensure_future(self.over.wait())
+        try:
+            await watch(work, ended, over)
+        finally:
+            over.cancel()
+        if ended.done():
+            return
+        work.overrun = True
+        self.overrun.append(work)
+        work.let_go()
+        await asyncio.wait({ended}, timeout=CLEANING)
+        refunded = False
+        if not ended.done():
+            if not work.lost_told:
+                self._report(EventKind.UNFINISHED, seconds=work.seconds, **work.fields)
+            # a connection in the handler's hands is nobody else's
+            refunded = not self._settings.transactional and await self._rows.refund(work)
+            work.over.set()
+            await watch(work, ended)
+        if not work.lost_told:
+            await self._rows.give_back(work, refund=not refunded)
 
     async def _failure(self, work: Work, error: BaseException) -> AnyOutcome | None:
         """The outcome of a failure, after what the handler wrote was undone."""
@@ -240,5 +273,4 @@ class HeldDeliverer:
             finally:
                 enough.cancel()
         if not work.delivery.lost:
-            work.delivery.started = False  # nothing was tried: no attempt is spent
-            await self._rows.abandon(work)
+            await self._rows.give_back(work)  # nothing was tried: no attempt is spent

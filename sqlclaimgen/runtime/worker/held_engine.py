@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError, UnsupportedServer
@@ -25,6 +25,9 @@ from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
 from sqlclaimgen.runtime.worker.work import Turns
+
+GRACE = 5.0
+"""Seconds that giving rows back, and settlements under way, may take after the drain's time limit."""
 
 
 class HeldEngine:
@@ -66,6 +69,8 @@ class HeldEngine:
             slots=self._slots,
             gate=self._gate,
         )
+        self.unfinished: list[Any] = []
+        """The ids of rows whose handlers ran on at the end, or whose outcomes were not written."""
         self._turns = Turns()
         # rows of one partition key begin in the order in which they were claimed
         self._claiming: Any = (
@@ -77,8 +82,8 @@ class HeldEngine:
         """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""
         return self._deliverer.ended_by
 
-    async def run(self, *, until_empty: bool) -> bool:
-        """Work. Returns whether every handler ended before the drain's time limit."""
+    async def run(self, *, until_empty: bool) -> None:
+        """Work, until what is left is held by `overrun` alone."""
         self._slots.until_empty = until_empty
         self._open_slot()
         stopping = asyncio.ensure_future(self._stop.wait())
@@ -96,14 +101,32 @@ class HeldEngine:
                     task.result()
             if pending:
                 await asyncio.wait(pending, timeout=self._settings.drain_timeout)
-            return not self._slots.busy
+            self._deliverer.over.set()
+            over = [asyncio.ensure_future(work.over.wait()) for work in self._deliverer.works]
+            if over:
+                await asyncio.wait(over, timeout=GRACE)
         finally:
             stopping.cancel()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            # a connection that is closed gives up what it holds
-            await asyncio.gather(*(line.drop() for line in self._lines))
+            self._stop.set()
+            self._deliverer.over.set()
+            left = self._deliverer.works
+            self.unfinished = [work.delivery.id for work in {*self._deliverer.overrun, *left}]
+            # a row stays held while a handler is at work on it
+            kept = {work.line for work in left if work.handled}
+            await self._ended([n for n, line in enumerate(self._lines) if line not in kept])
+
+    async def overrun(self) -> None:
+        """Hold the rows of handlers that run on until they end."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._ended(range(len(self._lines)))
+
+    async def _ended(self, numbers: Iterable[int]) -> None:
+        """End slots, and close their connections, which give up what they hold."""
+        tasks = [self._tasks[number] for number in numbers if number < len(self._tasks)]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(self._lines[number].drop() for number in numbers))
 
     def _open_slot(self, *, taking: int = 0) -> None:
         """One more slot, and with it a connection, unless one is free or all are open. `taking`: slots

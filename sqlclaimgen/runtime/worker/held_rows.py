@@ -43,11 +43,11 @@ class HeldRows:
         """Wait until one of `awaited` is done, and ask something over the connection every CHECK_EVERY
         seconds. When it is dead the row is lost; a handler `at_work` is waited for all the same."""
         while not any(future.done() for future in awaited):
-            every = None if work.delivery.lost else CHECK_EVERY
+            every = None if work.lost_told else CHECK_EVERY
             done, _ = await asyncio.wait(
                 awaited, timeout=every, return_when=asyncio.FIRST_COMPLETED
             )
-            if done or work.delivery.lost:
+            if done or work.lost_told:
                 continue
             try:
                 await work.session.drive(ping())
@@ -56,13 +56,15 @@ class HeldRows:
                 if not at_work:
                     return
 
-    async def watch_beside(self, work: Work, ended: asyncio.Future[Any]) -> None:
+    async def watch_beside(self, work: Work, *awaited: asyncio.Future[Any]) -> None:
         """Wait for a handler that uses the connection itself. Nothing is asked over it meanwhile: a
         look every CHECK_EVERY seconds tells whether the server has closed it."""
-        while not ended.done():
-            every = None if work.delivery.lost else CHECK_EVERY
-            done, _ = await asyncio.wait((ended,), timeout=every)
-            if not (done or work.delivery.lost) and work.session.gone:
+        while not any(future.done() for future in awaited):
+            every = None if work.lost_told else CHECK_EVERY
+            done, _ = await asyncio.wait(
+                awaited, timeout=every, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not (done or work.lost_told) and work.session.gone:
                 work.session.lost = True
                 self.lost(work, ConnectionError("the server has closed the connection"))
 
@@ -79,10 +81,24 @@ class HeldRows:
         self.lost(work, error)
         await work.line.drop()
 
-    async def abandon(self, work: Work) -> None:
-        """Give the row up, unsettled. Closing the connection does so as well, where it is refused."""
+    async def give_back(self, work: Work, *, refund: bool = True) -> None:
+        """Give the row up, unsettled, and with its attempt unless it has that already. Closing the
+        connection does so as well, where it is refused."""
+        delivery = work.delivery
+        delivery.lost, delivery.started = False, not refund
         try:
-            await work.session.drive(self._form.abandon(work.delivery))
+            await work.session.drive(self._form.abandon(delivery))
         except Exception as error:
             self._report(EventKind.DISCONNECTED, error=error)
             await work.line.drop()
+        delivery.lost = True
+        self._report(EventKind.GIVEN_BACK, **work.fields)
+
+    async def refund(self, work: Work) -> bool:
+        """Give the attempt of a row back that stays held. False when that was refused."""
+        try:
+            await work.session.drive(self._form.refunded(work.delivery))
+        except Exception as error:
+            self._report(EventKind.DISCONNECTED, error=error)
+            return False
+        return True

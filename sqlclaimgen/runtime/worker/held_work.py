@@ -44,6 +44,10 @@ class Work:
     failed: bool = False
     """The handler raised: the outcome is the table's policy, not its own."""
     lost_told: bool = False
+    overrun: bool = False
+    """The drain is over: what the handler returns is dropped, and its row given back once it has ended."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Its end, or that its handler runs on after the worker's, has been told."""
     started_at: float = field(default_factory=time.monotonic)
 
     @property
@@ -56,6 +60,11 @@ class Work:
     def seconds(self) -> float:
         """How long ago its handler was started."""
         return time.monotonic() - self.started_at
+
+    @property
+    def handled(self) -> bool:
+        """Whether a handler is at work on it."""
+        return self.running is not None and not self.running.done
 
     def let_go(self) -> None:
         """The row is no longer this delivery's: tell its handler, and stop it where that can be done."""

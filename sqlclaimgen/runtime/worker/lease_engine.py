@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sqlclaimgen.runtime.protocols import lease
@@ -18,6 +18,7 @@ from sqlclaimgen.runtime.worker.handlers import Runner
 from sqlclaimgen.runtime.worker.lease_claiming import Claimer
 from sqlclaimgen.runtime.worker.lease_delivery import LeaseDeliverer
 from sqlclaimgen.runtime.worker.lines import Line
+from sqlclaimgen.runtime.worker.overrun import Overrun
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.settling import Settler
 from sqlclaimgen.runtime.worker.waking import Alarm
@@ -78,6 +79,9 @@ class LeaseEngine:
             give_back=self._give_back,
             make=functools.partial(Line, queue, connect, settings, report, most=seconds / 10),
         )
+        self._overrun = Overrun(queue, connect, settings, report, seconds)
+        self.unfinished: list[Any] = []
+        """The ids of rows whose handlers ran on at the end, or whose outcomes were not written."""
 
     @property
     def ended_by(self) -> BaseException | None:
@@ -89,8 +93,8 @@ class LeaseEngine:
         """The connections, as the price counts them."""
         return (self._claims, self._settles, self._extends)
 
-    async def run(self, *, until_empty: bool) -> bool:
-        """Work. Returns whether every handler ended before the drain's time limit."""
+    async def run(self, *, until_empty: bool) -> None:
+        """Work, until what is left is held by `overrun` alone."""
         claiming = asyncio.ensure_future(self._claimer.run(until_empty=until_empty))
         helpers = [
             asyncio.ensure_future(self._settler.run()),
@@ -103,21 +107,38 @@ class LeaseEngine:
             )
             for task in done:
                 task.result()  # a helper ends by an error of ours only: let it be seen
-            clean = await self._drain(claiming)
+            await self._drain(claiming)
             if claiming.done():
                 claiming.result()
             if self._extender.apart is not None:
                 raise self._extender.apart
-            return clean
         finally:
+            self._overrun.add(self._running())
+            unsettled = [item.delivery.id for item in self._hands.now() if item.is_live()]
+            self.unfinished = [*self._overrun.ids, *unsettled]
             for item in self._hands.now():
                 item.abandon()
                 item.let_go()
-            tasks = (claiming, stopping, *helpers, *self._tasks)
+            tasks = {claiming, stopping, *helpers, *self._tasks} - self._overrun.tasks
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.gather(self._deliverer.close(), *(line.drop() for line in self.lines))
+            await asyncio.gather(*(line.drop() for line in self.lines))
+
+    async def overrun(self) -> None:
+        """Hold the rows of handlers that run on until they end."""
+        try:
+            await self._overrun.hold()
+        finally:
+            await self._deliverer.close()
+
+    def _running(self) -> list[InWork]:
+        """What handlers are at work on."""
+        return [
+            item
+            for item in self._hands.now()
+            if item.is_live() and item.running is not None and not item.ended
+        ]
 
     def _begin(self, delivery: Any, scope: Scope, extend_at: float) -> None:
         for other in self._hands.now():
@@ -133,19 +154,18 @@ class LeaseEngine:
 
     # -- the end -------------------------------------------------------------------------------
 
-    async def _give_back(self, *parts: list[InWork]) -> None:
-        """Give rows back, one part after the other, unstarted ones with their attempt. What another
-        claim holds is passed over; where the database cannot be asked the leases give them back."""
-        for items in parts:
-            deliveries = [item.delivery for item in items]
-            if deliveries and await self._left(deliveries):
-                for item in items:
-                    self._report(EventKind.GIVEN_BACK, **item.fields)
+    async def _give_back(self, items: list[InWork]) -> None:
+        """Give rows back with their attempt. What another claim holds is passed over; where the
+        database cannot be asked the leases give them back."""
+        deliveries = [item.delivery for item in items]
+        if deliveries and await self._left(deliveries):
+            for item in items:
+                self._report(EventKind.GIVEN_BACK, **item.fields)
 
     async def _left(self, deliveries: list[Lease]) -> bool:
         while True:
             try:
-                await self._settles.drive(functools.partial(lease.leave, deliveries=deliveries))
+                await self._settles.drive(functools.partial(lease.give_back, deliveries=deliveries))
                 return True
             except Exception as error:
                 # over a new connection too, until the leases give them back
@@ -153,8 +173,8 @@ class LeaseEngine:
                 if all(delivery.overdue for delivery in deliveries):
                     return False
 
-    async def _drain(self, claiming: asyncio.Future[None]) -> bool:
-        """Let handlers end; extension goes on. After the time limit give their rows back."""
+    async def _drain(self, claiming: asyncio.Future[None]) -> None:
+        """Let handlers end; extension goes on. After the time limit their rows are held alone."""
         deadline = time.monotonic() + self._settings.drain_timeout
         waiting = [
             item for item in self._hands.now() if item.is_live() and not item.delivery.started
@@ -168,21 +188,12 @@ class LeaseEngine:
                 if left <= 0:
                     break
                 await asyncio.wait(pending, timeout=left)
+            self._overrun.add(self._running())
+            await self._within(
+                GRACE, giving, self._overrun.begin(), self._settlements(), self._last_forgo()
+            )
         finally:
             giving.cancel()
-        running = [item for item in self._hands.now() if item.is_live() and not item.ended]
-        for item in running:
-            item.abandon()
-        # those whose transaction has locked the row last: the server may be at work on it still
-        firm = [item for item in running if not item.holds]
-        held = [item for item in running if item.holds]
-        await self._within(
-            GRACE, self._give_back(firm, held), self._settlements(), self._last_forgo()
-        )
-        unsettled = any(item.is_live() for item in self._hands.now())
-        for item in running:
-            item.let_go()
-        return not (running or unsettled)
 
     async def _settlements(self) -> None:
         """Wait for the outcomes that are on their way."""
@@ -195,6 +206,6 @@ class LeaseEngine:
         except Exception as error:
             self._report(EventKind.DISCONNECTED, error=error)
 
-    async def _within(self, seconds: float, *work: Coroutine[Any, Any, None]) -> None:
+    async def _within(self, seconds: float, *work: Awaitable[None]) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*work), seconds)

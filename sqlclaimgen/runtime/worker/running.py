@@ -14,6 +14,10 @@ MOMENT = 1.0
 """Seconds that a stop may come later than the cancellation of handlers that belongs to it."""
 
 
+CLEANING = 1.0
+"""Seconds that handlers have to end after the end of a drain: those of asyncio are cancelled."""
+
+
 class HandlerCancelled(Exception):
     """An asyncio handler was cancelled: its row was lost, the worker had to stop, or its own code did."""
 
@@ -32,6 +36,11 @@ class Running:
     def __init__(self, future: Future[Any], cancel: Callable[[], object] | None = None) -> None:
         self._future = future
         self._cancel = cancel
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, however."""
+        return self._future.done()
 
     async def ended(self) -> None:
         """Wait until it has ended, however."""

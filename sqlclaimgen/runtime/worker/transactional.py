@@ -95,6 +95,10 @@ class TransactionalHandlers:
         finally:
             item.session, item.holds = None, False
             self._idle.append(line)
+            if item.abandoned:
+                await (
+                    line.drop()
+                )  # what the handler wrote, and what it locked, ends with its connection
 
     def _new(self) -> Line:
         line = self._make()

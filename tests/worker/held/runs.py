@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from sqlclaimgen.runtime import EventKind
 from tests.conformance.harness import Stand
 from tests.worker.held.cases import is_advisory
-from tests.worker.support.injecting import Injector, Strike, injected
+from tests.worker.support.injecting import Injector, Strike, dying, injected
 from tests.worker.support.process import HISTORY
 from tests.worker.support.running import Log, OnThread, worker_of
 
@@ -120,7 +121,7 @@ def once(
         worker.stop()
 
     injector = Injector(stand.database, strike, process=process, on_strike=die if process else None)
-    with injected(injector):
+    with dying() if process else contextlib.nullcontext(), injected(injector):
         running = OnThread(worker, until="empty")
         try:
             running.join(60)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime import EventKind, Unfinished
+from sqlclaimgen.runtime import EventKind
 from tests.conformance.harness import Stand, on_cases
-from tests.worker.held.cases import ADVISORY, ROW_LOCK, is_advisory
+from tests.worker.held.cases import ADVISORY, ROW_LOCK
 from tests.worker.support.process import order_for, processes
 from tests.worker.support.running import Log, OnThread, worker_of
 
@@ -35,34 +35,6 @@ def test_a_stop_lets_handlers_end_and_claims_no_more(stand: Stand, face: str) ->
     running.join(30)
     assert log.ids(EventKind.SETTLED) == [first]
     assert [(row["id"], row["attempt"]) for row in stand.rows()] == [(second, 1)]
-
-
-@FACES
-@on_cases(ROW_LOCK, ADVISORY)
-def test_a_handler_that_does_not_end_loses_its_row(stand: Stand, face: str) -> None:
-    (id,) = stand.enqueue([{}])
-    log, begun, go = Log(), threading.Event(), threading.Event()
-    deliveries: list[Any] = []
-
-    def handle(delivery: Any) -> None:
-        deliveries.append(delivery)
-        begun.set()
-        go.wait(30)
-
-    running = OnThread(worker_of(face, stand, handle, on_event=log, drain_timeout=0.1))
-    assert begun.wait(30)
-    running.stop()
-    try:
-        with pytest.raises(Unfinished):
-            running.join(30)
-        assert deliveries[0].lost and log.ids(EventKind.LOST) == [id]
-        # due as soon as the server has noticed, and held by nobody
-        stand.database.wait_until_idle()
-        again = Log()
-        OnThread(worker_of(face, stand, lambda d: None, on_event=again), until="empty").join(30)
-        assert again.deliveries == [(id, 2 if is_advisory(stand.case) else 1)]
-    finally:
-        go.set()
 
 
 @on_cases(ROW_LOCK.with_(dialects=["postgres"]), ADVISORY.with_(dialects=["mariadb", "sqlite"]))

@@ -14,7 +14,7 @@ from sqlclaimgen.runtime.worker.faces import Worker
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.lease.test_lost_sessions import Eager, Rows
 from tests.worker.support.cases import JOBS
-from tests.worker.support.injecting import Injector, Strike, injected
+from tests.worker.support.injecting import Injector, Strike, dying, injected
 from tests.worker.support.running import Log, OnThread, worker_of
 
 
@@ -43,7 +43,7 @@ def crash(stand: Stand, strike: Strike | None) -> Injector:
         "blocking", stand, rows.handle, on_event=first_log, concurrency=3, poll_interval=0.02
     )
     injector = Injector(stand.database, strike, process=True, on_strike=die)
-    with mock.patch.object(lease_engine, "Extender", Eager), injected(injector):
+    with mock.patch.object(lease_engine, "Extender", Eager), dying(), injected(injector):
         running = OnThread(worker, until="empty")
         try:
             running.join(60)

@@ -20,6 +20,7 @@ from unittest import mock
 
 from sqlclaimgen.runtime.steps import Close, Result, Rollback, Run, Step
 from sqlclaimgen.runtime.worker import lines
+from sqlclaimgen.runtime.worker.core import Core
 from sqlclaimgen.runtime.worker.opening import open_session
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from tests.conformance.stepping import lost_connection
@@ -129,3 +130,14 @@ def injected(injector: Injector) -> Iterator[Injector]:
 
     with mock.patch.object(lines, "open_session", opened):
         yield injector
+
+
+@contextlib.contextmanager
+def dying() -> Iterator[None]:
+    """Inside the block a worker that was stopped twice is dead: it holds no row of a handler that runs on."""
+
+    async def overrun(core: Core, engine: object) -> None:
+        del core, engine
+
+    with mock.patch.object(Core, "_overrun", overrun):
+        yield
