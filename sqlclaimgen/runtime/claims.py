@@ -14,6 +14,7 @@ from sqlclaimgen.runtime.protocols.fifo import Turn
 
 D = TypeVar("D")
 
+
 class Deliveries(Generic[D]):
     """The deliveries of one claim. Iterating marks a delivery as started when it is handed out, and
     passes over those whose lease ended meanwhile."""

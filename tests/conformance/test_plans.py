@@ -321,7 +321,16 @@ def _check_sqlite(plan: list[str], *, by_id: bool) -> None:
 
 
 SETTLING = ("ack", "retry", "retry_after", "dead_letter", "dead_letter_remove")
-MANY = ("extend", "extend_write", "held", "release", "give_back", "claim_write", "exhaust")
+MANY = (
+    "extend",
+    "extend_write",
+    "held",
+    "release",
+    "give_back",
+    "shorten",
+    "claim_write",
+    "exhaust",
+)
 
 
 @pytest.mark.parametrize("dialect", ALL_DIALECTS)

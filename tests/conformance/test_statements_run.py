@@ -32,7 +32,7 @@ def parameters(stand: Stand, statement: Statement, id: Any) -> dict[str, Any]:
     time = codec.time(now)
     held = [Held(id, now, now, 2)]
     known: dict[str, Any] = {
-        **dict.fromkeys(("now", "due", "token", "sent", "until", "before", "since"), time),
+        **dict.fromkeys(("now", "due", "token", "sent", "soon", "until", "before", "since"), time),
         "locked_until": codec.time(now + timedelta(seconds=60)),
         **dict.fromkeys(("limit", "window"), 5),
         **dict.fromkeys(("attempt", "priority", "last", "most"), 1),

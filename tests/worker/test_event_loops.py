@@ -12,8 +12,8 @@ import pytest
 
 from sqlclaimgen.runtime import AsyncWorker, EventKind, Worker
 from sqlclaimgen.runtime.worker import held_delivery, lease_delivery
-from tests.conformance.harness import Case, Stand, on_cases
-from tests.worker.held.cases import ADVISORY, ROW_LOCK, is_advisory
+from tests.conformance.harness import Stand, on_cases
+from tests.worker.held.cases import ADVISORY, ROW_LOCK
 from tests.worker.support.cases import JOBS
 from tests.worker.support.running import QUICK, Log
 
@@ -23,11 +23,6 @@ EACH = (
     ADVISORY.with_(dialects=["sqlite", "mariadb"]),
 )
 """Every form."""
-
-
-def attempts(case: Case) -> int:
-    """What a row's attempt is after a handler of its first delivery was stopped: a row lock counts none."""
-    return 2 if is_advisory(case) or case.name == JOBS.name else 1
 
 
 class Endless:
@@ -78,7 +73,7 @@ def test_a_handler_that_ends_with_its_loop_has_not_failed(
         return
     assert not log.of(EventKind.FAILED) and log.ids(EventKind.GIVEN_BACK) == [id]
     (row,) = stand.rows()
-    assert row.get("locked_until") is None and row["attempt"] == attempts(stand.case)
+    assert row.get("locked_until") is None and row["attempt"] == 1
     assert row["note"] is None
 
 
@@ -102,8 +97,8 @@ def test_a_loop_that_is_closed_under_its_worker(stand: Stand, endless: Endless) 
         worker.stop()
     assert id in log.ids(EventKind.GIVEN_BACK) and not log.of(EventKind.FAILED)
     first, second = stand.rows()  # claimed in vain, or not at all
-    assert first.get("locked_until") is None and first["attempt"] == attempts(stand.case)
-    assert second.get("locked_until") is None and second["attempt"] <= attempts(stand.case)
+    assert first.get("locked_until") is None and first["attempt"] == 1
+    assert second.get("locked_until") is None and second["attempt"] == 1
     del task
 
 

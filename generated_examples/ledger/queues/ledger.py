@@ -426,6 +426,23 @@ WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt"
     AND t."booked_at" IS NULL
 RETURNING t."entry"\
 """,
+        "shorten": """\
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "ledger" AS t JOIN held AS h ON t."entry" = h.id
+    WHERE t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+        AND t."booked_at" IS NULL
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "ledger" AS t
+SET "locked_until" = :soon, "attempt" = t."attempt" - 1
+FROM locked AS h
+WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."booked_at" IS NULL
+RETURNING t."entry"\
+""",
         "ack": """\
 UPDATE "ledger"
 SET "booked_at" = :now, "locked_until" = NULL
@@ -694,6 +711,11 @@ WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND 
         "give_back": """\
 UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
+WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
+""",
+        "shorten": """\
+UPDATE `ledger` FORCE INDEX (PRIMARY)
+SET `locked_until` = :soon, `attempt` = `attempt` - 1
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
         "ack": """\
@@ -966,6 +988,11 @@ UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
 """,
+        "shorten": """\
+UPDATE `ledger` FORCE INDEX (PRIMARY)
+SET `locked_until` = :soon, `attempt` = `attempt` - 1
+WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL\
+""",
         "ack": """\
 UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `booked_at` = :now, `locked_until` = NULL
@@ -1225,6 +1252,18 @@ RETURNING "entry"\
         "give_back": """\
 UPDATE "ledger" AS t
 SET "locked_until" = NULL, "attempt" = t."attempt" - 1
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."booked_at" IS NULL
+RETURNING "entry"\
+""",
+        "shorten": """\
+UPDATE "ledger" AS t
+SET "locked_until" = :soon, "attempt" = t."attempt" - 1
 FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt

@@ -272,6 +272,22 @@ WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.at
     AND t."State" = 0
 RETURNING t."Job No"\
 """,
+        "shorten": """\
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "Job Queue" AS t JOIN held AS h ON t."Job No" = h.id
+    WHERE t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt AND t."State" = 0
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "Job Queue" AS t
+SET "Locked" = :soon, "tries" = t."tries" - 1
+FROM locked AS h
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING t."Job No"\
+""",
         "ack": """\
 UPDATE "Job Queue"
 SET "Done At" = :now, "State" = 1, "Locked" = NULL
@@ -422,6 +438,11 @@ WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State
         "give_back": """\
 UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = NULL, `tries` = `tries` - 1
+WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
+""",
+        "shorten": """\
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
+SET `Locked` = :soon, `tries` = `tries` - 1
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
         "ack": """\
@@ -585,6 +606,11 @@ UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Locked` = NULL, `tries` = `tries` - 1
 WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
 """,
+        "shorten": """\
+UPDATE `Job Queue` FORCE INDEX (PRIMARY)
+SET `Locked` = :soon, `tries` = `tries` - 1
+WHERE `Job No` IN (:ids) AND (`Job No`, `Locked`, `tries`) IN (:held) AND `State` = 0\
+""",
         "ack": """\
 UPDATE `Job Queue` FORCE INDEX (PRIMARY)
 SET `Done At` = :now, `State` = 1, `Locked` = NULL
@@ -734,6 +760,18 @@ RETURNING "Job No"\
         "give_back": """\
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL, "tries" = t."tries" - 1
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING "Job No"\
+""",
+        "shorten": """\
+UPDATE "Job Queue" AS t
+SET "Locked" = :soon, "tries" = t."tries" - 1
 FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt

@@ -377,6 +377,23 @@ WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt
     AND t."processed_at" IS NULL
 RETURNING t."job_id"\
 """,
+        "shorten": """\
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "report_jobs" AS t JOIN held AS h ON t."job_id" = h.id
+    WHERE t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+        AND t."processed_at" IS NULL
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "report_jobs" AS t
+SET "locked_until" = :soon, "attempt" = t."attempt" - 1
+FROM locked AS h
+WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."processed_at" IS NULL
+RETURNING t."job_id"\
+""",
         "ack": """\
 UPDATE "report_jobs"
 SET "processed_at" = :now, "locked_until" = NULL
@@ -686,6 +703,12 @@ WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
         "give_back": """\
 UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
+WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
+    AND `processed_at` IS NULL\
+""",
+        "shorten": """\
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
+SET `locked_until` = :soon, `attempt` = `attempt` - 1
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
@@ -1012,6 +1035,12 @@ SET `locked_until` = NULL, `attempt` = `attempt` - 1
 WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
     AND `processed_at` IS NULL\
 """,
+        "shorten": """\
+UPDATE `report_jobs` FORCE INDEX (PRIMARY)
+SET `locked_until` = :soon, `attempt` = `attempt` - 1
+WHERE `job_id` IN (:ids) AND (`job_id`, `locked_until`, `attempt`) IN (:held)
+    AND `processed_at` IS NULL\
+""",
         "ack": """\
 UPDATE `report_jobs` FORCE INDEX (PRIMARY)
 SET `processed_at` = :now, `locked_until` = NULL
@@ -1282,6 +1311,18 @@ RETURNING "job_id"\
         "give_back": """\
 UPDATE "report_jobs" AS t
 SET "locked_until" = NULL, "attempt" = t."attempt" - 1
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."processed_at" IS NULL
+RETURNING "job_id"\
+""",
+        "shorten": """\
+UPDATE "report_jobs" AS t
+SET "locked_until" = :soon, "attempt" = t."attempt" - 1
 FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt

@@ -119,7 +119,8 @@ class LeaseEngine:
             for item in self._hands.now():
                 item.abandon()
                 item.let_go()
-            tasks = {claiming, stopping, *helpers, *self._tasks} - self._overrun.tasks
+            every: set[asyncio.Future[Any]] = {claiming, stopping, *helpers, *self._tasks}
+            tasks = every - self._overrun.tasks
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

@@ -238,27 +238,40 @@ SELECT `entry`, `locked_until` FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
 -- name: release
--- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+-- Gives rows back at once that were handed out and not settled: the attempt stays counted. Rows that another claim holds are passed over.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
 -- name: give_back
--- Gives rows back at once whose handler never started, with their attempt.
+-- Gives rows back at once that a worker's stop, or a caller's decision, keeps from being settled, with their attempt.
 --   :ids  list of ids
 --   :held  list of id, token and attempt
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a worker stops, before a handler or once it has ended; on a release; when a claim's block is left, for what was not handed out.
 UPDATE `ledger` FORCE INDEX (PRIMARY)
 SET `locked_until` = NULL, `attempt` = `attempt` - 1
+WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
+
+-- name: shorten
+-- Moves the expiry of rows nearer whose handlers run on after their worker's end, and gives their attempt back.
+--   :soon  datetime(6), UTC, the new expiry: nearer than the one held
+--   :ids  list of ids
+--   :held  list of id, token and attempt
+-- Transaction: its own, after extend, which locks them.
+-- Locks: rows that extend holds already.
+-- Index: the primary key.
+-- Runs: when a worker ends whose handlers do not.
+UPDATE `ledger` FORCE INDEX (PRIMARY)
+SET `locked_until` = :soon, `attempt` = `attempt` - 1
 WHERE `entry` IN (:ids) AND (`entry`, `locked_until`, `attempt`) IN (:held) AND `booked_at` IS NULL;
 
 -- name: ack

@@ -241,7 +241,7 @@ FROM "ledger" AS t JOIN unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamp
         AND t."booked_at" IS NULL;
 
 -- name: release
--- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+-- Gives rows back at once that were handed out and not settled: the attempt stays counted. Rows that another claim holds are passed over.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -249,7 +249,7 @@ FROM "ledger" AS t JOIN unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamp
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE "ledger" AS t
 SET "locked_until" = NULL
 FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]),
@@ -259,7 +259,7 @@ WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt"
 RETURNING t."entry";
 
 -- name: give_back
--- Gives rows back at once whose handler never started, with their attempt.
+-- Gives rows back at once that a worker's stop, or a caller's decision, keeps from being settled, with their attempt.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -267,11 +267,38 @@ RETURNING t."entry";
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a worker stops, before a handler or once it has ended; on a release; when a claim's block is left, for what was not handed out.
 UPDATE "ledger" AS t
 SET "locked_until" = NULL, "attempt" = t."attempt" - 1
 FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]),
     CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."booked_at" IS NULL
+RETURNING t."entry";
+
+-- name: shorten
+-- Moves the expiry of rows nearer whose handlers run on after their worker's end, and gives their attempt back. A row that is locked is skipped: it is tried again.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+--   :soon  timestamptz, the new expiry: nearer than the one held
+-- Transaction: its own, at READ COMMITTED.
+-- Locks: the rows of the lists, until its commit.
+-- Index: the primary key.
+-- Runs: when a worker ends whose handlers do not.
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "ledger" AS t JOIN held AS h ON t."entry" = h.id
+    WHERE t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+        AND t."booked_at" IS NULL
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "ledger" AS t
+SET "locked_until" = :soon, "attempt" = t."attempt" - 1
+FROM locked AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
 RETURNING t."entry";

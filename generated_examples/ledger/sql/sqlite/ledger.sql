@@ -191,12 +191,12 @@ JOIN "ledger" AS t ON t."entry" = h.id AND t."locked_until" IN (h.token, h.sent)
     AND t."attempt" = h.attempt AND t."booked_at" IS NULL;
 
 -- name: release
--- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+-- Gives rows back at once that were handed out and not settled: the attempt stays counted. Rows that another claim holds are passed over.
 --   :held  list of id, token and attempt
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE "ledger" AS t
 SET "locked_until" = NULL
 FROM (
@@ -209,14 +209,33 @@ WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt"
 RETURNING "entry";
 
 -- name: give_back
--- Gives rows back at once whose handler never started, with their attempt.
+-- Gives rows back at once that a worker's stop, or a caller's decision, keeps from being settled, with their attempt.
 --   :held  list of id, token and attempt
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a worker stops, before a handler or once it has ended; on a release; when a claim's block is left, for what was not handed out.
 UPDATE "ledger" AS t
 SET "locked_until" = NULL, "attempt" = t."attempt" - 1
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    AND t."booked_at" IS NULL
+RETURNING "entry";
+
+-- name: shorten
+-- Moves the expiry of rows nearer whose handlers run on after their worker's end, and gives their attempt back.
+--   :soon  microseconds since 1970, UTC, the new expiry: nearer than the one held
+--   :held  list of id, token and attempt
+-- Transaction: its own, BEGIN IMMEDIATE.
+-- Locks: the one writer's lock, until its commit.
+-- Index: the primary key.
+-- Runs: when a worker ends whose handlers do not.
+UPDATE "ledger" AS t
+SET "locked_until" = :soon, "attempt" = t."attempt" - 1
 FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt

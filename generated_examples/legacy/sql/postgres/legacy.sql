@@ -72,7 +72,7 @@ FROM "Job Queue" AS t JOIN unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS t
         AND t."State" = 0;
 
 -- name: release
--- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+-- Gives rows back at once that were handed out and not settled: the attempt stays counted. Rows that another claim holds are passed over.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -80,7 +80,7 @@ FROM "Job Queue" AS t JOIN unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS t
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL
 FROM unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
@@ -90,7 +90,7 @@ WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.at
 RETURNING t."Job No";
 
 -- name: give_back
--- Gives rows back at once whose handler never started, with their attempt.
+-- Gives rows back at once that a worker's stop, or a caller's decision, keeps from being settled, with their attempt.
 --   :ids  list of ids
 --   :tokens  list of timestamptz, one for each id: the expiries held
 --   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
@@ -98,11 +98,37 @@ RETURNING t."Job No";
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows of the lists, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a worker stops, before a handler or once it has ended; on a release; when a claim's block is left, for what was not handed out.
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL, "tries" = t."tries" - 1
 FROM unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
     CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING t."Job No";
+
+-- name: shorten
+-- Moves the expiry of rows nearer whose handlers run on after their worker's end, and gives their attempt back. A row that is locked is skipped: it is tried again.
+--   :ids  list of ids
+--   :tokens  list of timestamptz, one for each id: the expiries held
+--   :sents  list of timestamptz, one for each id: expiries sent and not answered, or the tokens
+--   :attempts  list of integers, one for each id: as the rows hold them
+--   :soon  timestamptz, the new expiry: nearer than the one held
+-- Transaction: its own, at READ COMMITTED.
+-- Locks: the rows of the lists, until its commit.
+-- Index: the primary key.
+-- Runs: when a worker ends whose handlers do not.
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS varchar(40)[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "Job Queue" AS t JOIN held AS h ON t."Job No" = h.id
+    WHERE t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt AND t."State" = 0
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "Job Queue" AS t
+SET "Locked" = :soon, "tries" = t."tries" - 1
+FROM locked AS h
 WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
     AND t."State" = 0
 RETURNING t."Job No";

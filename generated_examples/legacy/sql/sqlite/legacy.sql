@@ -57,12 +57,12 @@ JOIN "Job Queue" AS t ON t."Job No" = h.id AND t."Locked" IN (h.token, h.sent)
     AND t."tries" = h.attempt AND t."State" = 0;
 
 -- name: release
--- Gives rows back at once whose handler had started: the attempt stays counted. Rows that another claim holds are passed over.
+-- Gives rows back at once that were handed out and not settled: the attempt stays counted. Rows that another claim holds are passed over.
 --   :held  list of id, token and attempt
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL
 FROM (
@@ -75,14 +75,33 @@ WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.at
 RETURNING "Job No";
 
 -- name: give_back
--- Gives rows back at once whose handler never started, with their attempt.
+-- Gives rows back at once that a worker's stop, or a caller's decision, keeps from being settled, with their attempt.
 --   :held  list of id, token and attempt
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
--- Runs: when a claim's block is left, or a worker stops.
+-- Runs: when a worker stops, before a handler or once it has ended; on a release; when a claim's block is left, for what was not handed out.
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL, "tries" = t."tries" - 1
+FROM (
+    SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
+        json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
+    FROM json_each(:held)
+) AS h
+WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
+    AND t."State" = 0
+RETURNING "Job No";
+
+-- name: shorten
+-- Moves the expiry of rows nearer whose handlers run on after their worker's end, and gives their attempt back.
+--   :soon  microseconds since 1970, UTC, the new expiry: nearer than the one held
+--   :held  list of id, token and attempt
+-- Transaction: its own, BEGIN IMMEDIATE.
+-- Locks: the one writer's lock, until its commit.
+-- Index: the primary key.
+-- Runs: when a worker ends whose handlers do not.
+UPDATE "Job Queue" AS t
+SET "Locked" = :soon, "tries" = t."tries" - 1
 FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt

@@ -266,6 +266,21 @@ FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]), CAST(:sents 
 WHERE t."id" = h.id AND t."held_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
 RETURNING t."id"\
 """,
+        "shorten": """\
+WITH held AS (
+    SELECT * FROM unnest(CAST(:ids AS bigint[]), CAST(:tokens AS timestamptz[]),
+        CAST(:sents AS timestamptz[]), CAST(:attempts AS integer[])) AS h(id, token, sent, attempt)
+), locked AS (
+    SELECT h.* FROM "hooks"."calls" AS t JOIN held AS h ON t."id" = h.id
+    WHERE t."held_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+UPDATE "hooks"."calls" AS t
+SET "held_until" = :soon, "attempt" = t."attempt" - 1
+FROM locked AS h
+WHERE t."id" = h.id AND t."held_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
+RETURNING t."id"\
+""",
         "ack": """\
 DELETE FROM "hooks"."calls"
 WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt\
@@ -405,6 +420,11 @@ WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
         "give_back": """\
 UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
 SET `held_until` = NULL, `attempt` = `attempt` - 1
+WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
+""",
+        "shorten": """\
+UPDATE `hooks`.`calls` FORCE INDEX (PRIMARY)
+SET `held_until` = :soon, `attempt` = `attempt` - 1
 WHERE `id` IN (:ids) AND (`id`, `held_until`, `attempt`) IN (:held)\
 """,
         "ack": """\

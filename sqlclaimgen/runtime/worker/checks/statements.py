@@ -83,7 +83,9 @@ def parameters(bound: Bound) -> dict[str, Any]:
     id = bound.id(sample(queue.id_kind))
     time = codec.time(_MOMENT)
     made: dict[str, Any] = {
-        **dict.fromkeys(("now", "due", "locked_until", "token", "sent", "before", "since"), time),
+        **dict.fromkeys(
+            ("now", "due", "locked_until", "token", "sent", "soon", "before", "since"), time
+        ),
         **dict.fromkeys(("limit", "window", "last", "attempt", "priority"), 1),
         **dict.fromkeys(("reason", "error"), ""),
         # what an enqueue fills in
