@@ -121,8 +121,8 @@ class LeaseEngine:
                 item.let_go()
             every: set[asyncio.Future[Any]] = {claiming, stopping, *helpers, *self._tasks}
             tasks = every - self._overrun.tasks
-            for task in tasks:
-                task.cancel()
+            for one in tasks:
+                one.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.gather(*(line.drop() for line in self.lines))
 

@@ -151,7 +151,7 @@ def extend(conn: Connection, deliveries: _Iterable[Delivery]) -> list[Delivery]:
 
 
 def release(conn: Connection, deliveries: _Iterable[Delivery]) -> None:
-    """Give unsettled deliveries back at once. Those that were lost are passed over."""
+    """Give unsettled deliveries back, with their attempt. Lost ones are passed over."""
     _runtime.release(QUEUE, conn, deliveries)
 
 
