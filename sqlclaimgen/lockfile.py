@@ -10,8 +10,9 @@ import json
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from sqlclaimgen import files
 from sqlclaimgen.description.diagnostics import DescriptionInvalid, Diagnostic
 from sqlclaimgen.description.model import FORMAT, DeadLetterGroup, Role
 
@@ -65,6 +66,24 @@ class Entry:
     """Hashes by path, relative to the lock's folder."""
     tables: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Agreements by table key."""
+    pending: dict[PurePosixPath, tuple[str, ...]] = field(
+        default_factory=dict[PurePosixPath, tuple[str, ...]]
+    )
+    """Hashes of what a build was about to write, by path. A build that was interrupted leaves them, so
+    that the next one knows its files."""
+
+    def known(self, path: PurePosixPath) -> frozenset[str]:
+        """Every hash that a build gave to this file, or was about to."""
+        listed = self.files.get(path)
+        return frozenset((*([listed] if listed else ()), *self.pending.get(path, ())))
+
+    def about_to_write(self, hashes: Mapping[PurePosixPath, str]) -> Entry:
+        """This entry while a build writes files with these hashes."""
+        pending = dict(self.pending)
+        for path, hash in hashes.items():
+            if hash not in self.known(path):
+                pending[path] = (*pending.get(path, ()), hash)
+        return Entry(self.files, self.tables, pending)
 
 
 @dataclass(slots=True)
@@ -80,6 +99,7 @@ class Lock:
         for name in [*self.entries]:
             if name == source or not (folder / name).is_file():
                 made.files |= self.entries[name].files
+                made.pending |= self.entries[name].pending
                 made.tables |= self.entries[name].tables
         return made
 
@@ -101,6 +121,10 @@ class Lock:
                 lines += [f"{name} = {_quoted(value)}\n" for name, value in said.items()]
             lines.append(f"\n[descriptions.{_quoted(source)}.files]\n")
             lines += [f"{_quoted(str(p))} = {_quoted(h)}\n" for p, h in sorted(entry.files.items())]
+            if entry.pending:
+                lines.append(f"\n[descriptions.{_quoted(source)}.pending]\n")
+            for path, hashes in sorted(entry.pending.items()):
+                lines.append(f"{_quoted(str(path))} = [{', '.join(map(_quoted, hashes))}]\n")
         return "".join(lines)
 
 
@@ -109,34 +133,61 @@ def load(folder: Path) -> Lock:
     be read."""
     path = folder / NAME
     try:
-        text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
-        document = tomllib.loads(text)
-        return _lock(document)
-    except FileNotFoundError:
-        return Lock()
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        content = files.content(path)
+        return Lock() if content is None else _lock(tomllib.loads(_text(content)))
+    except _OtherFormat as error:
+        what, hint = str(error), "Install the version of sqlclaimgen that wrote it."
+    except OSError as error:
+        what = error.strerror or type(error).__name__
+        hint = "Move away what lies there, or make it readable; then run `sqlclaimgen build`."
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         # what tomllib raises is a ValueError, as is a byte that is not UTF-8
         what = str(error) or type(error).__name__
         hint = "Take one side of the merge, or delete the file; then run `sqlclaimgen build`."
-        found = Diagnostic(
-            str(path), 1, 1, "LOCK-UNREADABLE", f"the lock cannot be read: {what}", hint
-        )
-        raise DescriptionInvalid((found,)) from error
+    found = Diagnostic(str(path), 1, 1, "LOCK-UNREADABLE", f"the lock cannot be read: {what}", hint)
+    raise DescriptionInvalid((found,))
+
+
+class _OtherFormat(ValueError):
+    """The lock is of a newer version."""
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8").replace("\r\n", "\n")
 
 
 def _lock(document: Mapping[str, Any]) -> Lock:
     form = document.get("format")
+    if isinstance(form, int) and form > FORMAT:
+        raise _OtherFormat(f"its format is {form}, and this version reads {FORMAT}")
     if form != FORMAT:
         raise ValueError(f"its format is {form!r}, and this version reads {FORMAT}")
     lock = Lock()
     for source, said in document.get("descriptions", {}).items():
-        files = cast("dict[str, str]", said["files"])
-        tables = cast("dict[str, dict[str, str]]", said.get("tables", {}))
         lock.entries[source] = Entry(
-            {PurePosixPath(path): str(hash) for path, hash in files.items()},
-            {key: {n: str(v) for n, v in table.items()} for key, table in tables.items()},
+            {_path(path): _hash(hash) for path, hash in said["files"].items()},
+            {
+                key: {n: str(v) for n, v in table.items()}
+                for key, table in said.get("tables", {}).items()
+            },
+            {
+                _path(path): tuple(_hash(hash) for hash in hashes)
+                for path, hashes in said.get("pending", {}).items()
+            },
         )
     return lock
+
+
+def _path(text: str) -> PurePosixPath:
+    if "\0" in text:
+        raise ValueError(f"{text!r} is no path")
+    return PurePosixPath(text)
+
+
+def _hash(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} is no hash")
+    return value
 
 
 def drains(before: Entry, after: Entry) -> list[str]:

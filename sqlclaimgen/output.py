@@ -10,8 +10,8 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from sqlclaimgen import lockfile
-from sqlclaimgen.description.diagnostics import DescriptionInvalid, Diagnostic
+from sqlclaimgen import files as disk
+from sqlclaimgen import lockfile, obstacles
 from sqlclaimgen.lockfile import Entry, Lock, agreement, digest
 from sqlclaimgen.rendering import headers
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from sqlclaimgen.description import Description
-
-_PROJECT = (".git", ".hg", ".svn", "pyproject.toml", "setup.py", "setup.cfg")
-"""What marks the top folder of a project, which generated files stay inside."""
 
 
 class State(StrEnum):
@@ -92,6 +89,10 @@ class Survey:
     """The lock, when it is not as it will be."""
     drains: tuple[str, ...]
     """For each table whose running consumers must be drained first, what changed."""
+    intent: str
+    """The lock's text while the files are written: it knows the old ones and the new."""
+    known: frozenset[PurePosixPath]
+    """Every file that this build or one before it wrote, or was about to."""
 
     @property
     def refused(self) -> tuple[Difference, ...]:
@@ -106,17 +107,16 @@ class Survey:
 
 def survey(description: Description, files: Mapping[PurePosixPath, str]) -> Survey:
     """Compare `files`, by path relative to the description's folder, with what is on disk. Reads only.
-    Raises DescriptionInvalid for an unreadable lock, and for a path outside the project."""
+    Raises DescriptionInvalid for an unreadable lock, and for a path where no file can be."""
     folder = description.path.parent
-    top = _top(folder)
-    _confine(description, files, top)
+    obstacles.refuse(description, files)
     lock = lockfile.load(folder)
     before = lock.taken_over(folder, description.source)
     package = PurePosixPath(description.output.python) / "__init__.py"
     differences: list[Difference] = []
     listed: dict[PurePosixPath, str] = {}
     for path, text in sorted(files.items()):
-        state, found = _state(folder / path, digest(text.encode()), before.files.get(path))
+        state, found = _state(folder / path, digest(text.encode()), before.known(path))
         if path == package and state in REFUSED:
             # a package of the team's own, or one that it has made its own
             continue
@@ -124,10 +124,12 @@ def survey(description: Description, files: Mapping[PurePosixPath, str]) -> Surv
         if state is not None:
             differences.append(Difference(path, state, text, found))
     current = len(listed) - len(differences)
-    differences += _over(description, files, before, lock, top)
-    after = Entry(listed, {table.key: agreement(table) for table in description.tables})
+    writes = {one.path: listed[one.path] for one in differences}
+    differences += _over(description, files, before, lock)
+    tables = {table.key: agreement(table) for table in description.tables}
+    after = Entry(listed, tables)
     wanted = lock.replaced(folder, description.source, after).text()
-    state, found = _state(folder / lockfile.NAME, digest(wanted.encode()), None)
+    state, found = _state(folder / lockfile.NAME, digest(wanted.encode()), frozenset())
     changed = None
     if state is not None:
         state = State.CHANGED if state is State.IN_THE_WAY else state
@@ -138,49 +140,58 @@ def survey(description: Description, files: Mapping[PurePosixPath, str]) -> Surv
         current,
         changed,
         tuple(lockfile.drains(before, after)),
+        lock.replaced(folder, description.source, before.about_to_write(writes)).text(),
+        frozenset((*files, *before.files, *before.pending)),
     )
 
 
-def _state(target: Path, wanted: str, listed: str | None) -> tuple[State | None, str | None]:
-    try:
-        content = target.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+def _state(target: Path, wanted: str, known: frozenset[str]) -> tuple[State | None, str | None]:
+    content = disk.content(target)
+    if content is None:
         return State.MISSING, None
     found = content.decode("utf-8", "replace").replace("\r\n", "\n")
     now = digest(content)
     if now == wanted:
         return None, found
-    if listed is None:
+    if not known:
         return State.IN_THE_WAY, found
-    return (State.CHANGED if now == listed else State.EDITED), found
+    # a lock can say anything of any file: only one with the header is replaced
+    generated = now in known and headers.is_generated(content)
+    return (State.CHANGED if generated else State.EDITED), found
 
 
 def _over(
-    description: Description,
-    files: Mapping[PurePosixPath, str],
-    before: Entry,
-    lock: Lock,
-    top: Path,
+    description: Description, files: Mapping[PurePosixPath, str], before: Entry, lock: Lock
 ) -> Iterator[Difference]:
     """What lies there and is not generated: from the lock, and by the header in the file."""
     folder = description.path.parent
-    for path, hash in before.files.items():
-        inside = (folder / path).resolve().is_relative_to(top)
-        if path in files or not inside or not (folder / path).is_file():
+    top = obstacles.top(folder)
+    for path in sorted({*before.files, *before.pending}.difference(files)):
+        if not disk.resolved(folder / path).is_relative_to(top):
             continue
-        _, found = _state(folder / path, "", hash)
-        same = digest((folder / path).read_bytes()) == hash
-        yield Difference(path, State.STALE if same else State.STALE_EDITED, None, found)
+        with contextlib.suppress(OSError):
+            state, found = _state(folder / path, "", before.known(path))
+            if state is State.CHANGED:
+                yield Difference(path, State.STALE, None, found)
+            elif state is not State.MISSING:
+                yield Difference(path, State.STALE_EDITED, None, found)
     known = {path for entry in lock.entries.values() for path in entry.files} | {
         *files,
         *before.files,
+        *before.pending,
     }
-    origin = headers.origin(description)
+    origin = headers.origin(description).encode()
     for path in _neighbours(description, files):
-        if path not in known:
-            text = (folder / path).read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
-            if origin in text.partition("\n")[0]:
-                yield Difference(path, State.UNLISTED, None, text)
+        # what cannot be read is the team's own
+        with contextlib.suppress(OSError):
+            if path not in known and origin in _first_line(folder / path):
+                _, found = _state(folder / path, "", frozenset())
+                yield Difference(path, State.UNLISTED, None, found)
+
+
+def _first_line(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.readline(4096)
 
 
 def _neighbours(
@@ -194,70 +205,38 @@ def _neighbours(
             yield from (place / name for name in names if name.endswith(suffix))
 
 
-def _top(folder: Path) -> Path:
-    """The project's top folder: the nearest one with a mark of a project, else `folder` itself."""
-    whole = folder.resolve()
-    marked = (
-        up for up in (whole, *whole.parents) if any((up / mark).exists() for mark in _PROJECT)
-    )
-    return next(marked, whole)
-
-
-def _confine(description: Description, files: Iterable[PurePosixPath], top: Path) -> None:
-    """Refuse paths outside the project: nothing in a description may write elsewhere."""
-    outside = sorted(
-        {
-            str(path.parent)
-            for path in files
-            if not (description.path.parent / path).resolve().is_relative_to(top)
-        }
-    )
-    if not outside:
-        return
-    what = f"[output] leads out of the project: {', '.join(outside)}"
-    hint = (
-        "Name folders inside the project, whose top is the nearest folder above this file that has "
-        f"{' or '.join((_PROJECT[0], _PROJECT[3]))}, or else this file's own."
-    )
-    found = Diagnostic(str(description.path), 1, 1, "OUTPUT-OUTSIDE", what, hint)
-    raise DescriptionInvalid((found,))
-
-
 def write(survey: Survey) -> None:
-    """Write what differs, remove what is stale, and the lock last. Each file is replaced whole, and
-    only when it changes. Raises OSError."""
-    for one in survey.differences:
-        target = survey.folder / one.path
-        if one.wanted is not None:
-            _replace(target, one.wanted)
-        elif one.state is State.STALE:
-            target.unlink()
-            _remove_empty(target.parent, survey.folder)
-    if survey.lock is not None and survey.lock.wanted is not None:
-        _replace(survey.folder / survey.lock.path, survey.lock.wanted)
-
-
-def _replace(target: Path, text: str) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # a link stays one, and what it points to is replaced
-    target = target.resolve()
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(beside, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        if target.exists():
-            beside.chmod(target.stat().st_mode & 0o777)
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def _remove_empty(folder: Path, top: Path) -> None:
-    """Remove folders that removal has left empty, below `top`."""
-    while folder != top and folder.is_relative_to(top):
+    """Write what differs, remove what is stale, and the lock last. What a build that was killed has
+    left over goes as well. Raises DescriptionInvalid, before anything is written, where files cannot
+    be; OSError where the disk is full or fails."""
+    folder = survey.folder
+    lock = folder / lockfile.NAME
+    texts = {folder / one.path: one.wanted for one in survey.differences if one.wanted is not None}
+    stale = [folder / one.path for one in survey.differences if one.state is State.STALE]
+    changes = [*texts, *stale, *([lock] if survey.lock else [])]
+    obstacles.refuse_unwritable(changes)
+    for path in (*survey.known, PurePosixPath(lockfile.NAME)):
+        left = disk.beside(disk.resolved(folder / path))
+        if left not in changes and left.is_file():
+            left.unlink()
+    if texts:
+        before = disk.content(lock)
+        disk.replace({lock: survey.intent})
         try:
-            folder.rmdir()
-        except OSError:
-            return
-        folder = folder.parent
+            ready = disk.prepared(texts)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                _restore(lock, before)
+            raise
+        disk.swap(ready)
+    disk.remove(stale, folder)
+    if survey.lock is not None and survey.lock.wanted is not None:
+        disk.replace({lock: survey.lock.wanted})
+
+
+def _restore(lock: Path, before: bytes | None) -> None:
+    """Nothing was replaced yet: the lock says what it said."""
+    if before is None:
+        lock.unlink(missing_ok=True)
+    else:
+        disk.replace({lock: before.decode()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from sqlclaimgen import files as disk
 from sqlclaimgen import output
 from sqlclaimgen.cli import console, described
 from sqlclaimgen.cli.console import (
@@ -33,11 +34,13 @@ _DRAIN = "Drain the running consumers of the table before the new ones start."
 def build(path: Path, errors: ErrorFormat, form: Format, *, force: bool) -> int:
     """Write the files. Returns the exit code."""
     description = described.read(path, errors)
-    found = output.survey(description, render(description))
-    if found.refused and not force:
-        _refuse(found, errors)
-        return WRONG
-    output.write(found)
+    files = render(description)
+    with disk.alone(description.path.parent, _say_waiting):
+        found = output.survey(description, files)
+        if found.refused and not force:
+            _refuse(found, errors)
+            return WRONG
+        output.write(found)
     if form is Format.JSON:
         console.out_json(_as_json(found))
         return FINE
@@ -97,6 +100,10 @@ def _refuse(found: Survey, errors: ErrorFormat) -> None:
     console.report([_diagnostic(found, one) for one in found.refused], errors)
     if errors is ErrorFormat.TEXT:
         err("nothing was written")
+
+
+def _say_waiting() -> None:
+    err("waiting for another build of this folder")
 
 
 def _say_current(found: Survey) -> None:

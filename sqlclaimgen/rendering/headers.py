@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.model import FORMAT
@@ -11,6 +12,17 @@ if TYPE_CHECKING:
 
     from sqlclaimgen.description import Description
     from sqlclaimgen.description.model import Table
+
+
+_GENERATED = re.compile(
+    rb"(?:#|--|<!--) (?:From [^\r\n]+: edit that and run `sqlclaimgen build`\."
+    rb"|Copied from the runtime of sqlclaimgen by `sqlclaimgen build`: )"
+)
+
+
+def is_generated(content: bytes) -> bool:
+    """Whether a file's content begins with the header of a generated file, of any description."""
+    return _GENERATED.match(content) is not None
 
 
 def origin(description: Description) -> str:

@@ -231,7 +231,7 @@ def test_a_missing_file_and_a_wrong_call(project: Path, run: Run) -> None:
     assert run("nope").code == 2
     (project / "sql").write_text("in the way")
     failed = run("build")
-    assert failed.code == 2 and failed.err.startswith("error: ") and "hint: " in failed.err
+    assert failed.code == 2 and "error[OUTPUT]: " in failed.err and "hint: " in failed.err
 
 
 def test_a_broken_lock(project: Path, run: Run) -> None:

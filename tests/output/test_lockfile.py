@@ -24,6 +24,7 @@ def test_a_lock_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     entry = Entry(
         {PurePosixPath("sql/b.sql"): "2", PurePosixPath("sql/a.sql"): "1"},
         {"jobs": {"form": "lease", "key": 'a"b\\ü\x7f'}},
+        {PurePosixPath("sql/a.sql"): ("3", "4")},
     )
     lock = Lock({"tables.toml": entry, "other.toml": Entry({PurePosixPath("x.py"): "3"})})
     (tmp_path / lockfile.NAME).write_text(lock.text(), encoding="utf-8")
@@ -40,8 +41,11 @@ def test_no_lock_is_an_empty_one(tmp_path: Path) -> None:
     "content",
     [
         b"<<<<<<< ours\nformat = 1\n",
-        b"format = 2\n",
+        b"format = 0\n",
         b"\xff",
+        b"format = 1\n[descriptions.'a.toml']\nfiles = {'a' = 5}\n",
+        b"format = 1\n[descriptions.'a.toml'.files]\n\"a\\u0000b\" = 'x'\n",
+        b"x = " + b"[" * 2000 + b"]" * 2000,
         b"format = 1\n[descriptions.'a.toml']\n",
         b"format = 1\ndescriptions = 5\n",
         b"format = 1\n[descriptions.'a.toml']\nfiles = 5\n",
@@ -54,6 +58,13 @@ def test_a_broken_lock_says_what_to_do(tmp_path: Path, content: bytes) -> None:
     (found,) = raised.value.diagnostics
     assert found.code == "LOCK-UNREADABLE"
     assert "sqlclaimgen build" in found.hint
+
+
+def test_a_lock_of_a_newer_version_is_none_to_delete(tmp_path: Path) -> None:
+    (tmp_path / lockfile.NAME).write_bytes(b"format = 2\n")
+    with pytest.raises(DescriptionInvalid) as raised:
+        lockfile.load(tmp_path)
+    assert raised.value.diagnostics[0].hint == "Install the version of sqlclaimgen that wrote it."
 
 
 def test_line_ends_do_not_count() -> None:

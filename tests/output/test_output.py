@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import os
+import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from sqlclaimgen import files as disk
 from sqlclaimgen import lockfile, output
 from sqlclaimgen.description import Description, DescriptionInvalid, parse
 from sqlclaimgen.output import State, Survey
@@ -204,9 +208,9 @@ def test_output_may_go_beside_the_descriptions_folder(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (tmp_path / "project" / ".git").mkdir()
     described = described_at(place)
-    files = {PurePosixPath("../src/queues/jobs.py"): "x\n"}
+    files = {PurePosixPath("../src/queues/jobs.py"): ORIGIN}
     build(described, files)
-    assert (tmp_path / "project/src/queues/jobs.py").read_text() == "x\n"
+    assert (tmp_path / "project/src/queues/jobs.py").read_text() == ORIGIN
     assert output.survey(described, files).is_current
     build(described, {A: "a\n"})
     assert not (tmp_path / "project/src").exists()
@@ -237,22 +241,239 @@ def test_a_link_and_a_mode_stay(described: Description) -> None:
     assert (folder / B).stat().st_mode & 0o777 == 0o640
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_other(described: Description) -> None:
-    build(described, FILES)
-    with pytest.raises(UnicodeEncodeError):
-        output._replace(described.path.parent / A, "half \ud800")
-    place = (described.path.parent / A).parent
-    assert (described.path.parent / A).read_text() == FILES[A]
-    assert sorted(one.name for one in place.iterdir()) == ["a.sql", "b.sql"]
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    """Every path below a folder, with the content of files."""
+    return {
+        str(one.relative_to(folder)): one.read_bytes() if one.is_file() else None
+        for one in folder.rglob("*")
+    }
 
 
-def test_a_folder_in_the_place_of_a_file_is_an_error(described: Description) -> None:
-    (described.path.parent / A).mkdir(parents=True)
-    with pytest.raises(OSError):
-        output.survey(described, FILES)
+NEW = {A: ORIGIN + "new\n", PurePosixPath("sql/sqlite/b.sql"): ORIGIN + "new\n", PACKAGE: "# p\n"}
 
 
-def test_a_file_in_the_place_of_a_folder_is_an_error(described: Description) -> None:
-    (described.path.parent / "sql").write_text("x")
-    with pytest.raises(OSError):
+@pytest.mark.parametrize("built", [False, True], ids=["new", "built"])
+def test_a_full_disk_changes_nothing(
+    described: Description, built: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if built:
         build(described, FILES)
+    folder = described.path.parent
+    before = snapshot(folder)
+    write = disk._write
+
+    def full(place: Path, target: Path, text: str) -> None:
+        write(place, target, text)
+        if target.name == "b.sql":
+            raise OSError(errno.ENOSPC, "No space left on device", str(target))
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match=r"b\.sql"):
+        patch.setattr(disk, "_write", full)
+        build(described, NEW)
+    assert snapshot(folder) == before
+
+
+def interrupted(described: Description, files: dict[PurePosixPath, str], after: int) -> bool:
+    """Build, and die without any clean-up before the replacement or removal number `after`."""
+    survey = output.survey(described, files)
+    child = os.fork()
+    if not child:
+        steps = iter(range(1_000))
+        replace, unlink, write = Path.replace, Path.unlink, disk._write
+
+        def step() -> None:
+            if next(steps) == after:
+                os._exit(9)
+
+        def dying_replace(self: Path, target: Path) -> Path:
+            step()
+            return replace(self, target)
+
+        def dying_unlink(self: Path, missing_ok: bool = False) -> None:
+            step()
+            unlink(self, missing_ok)
+
+        def dying_write(place: Path, target: Path, text: str) -> None:
+            write(place, target, text)
+            step()
+
+        Path.replace = dying_replace  # type: ignore[method-assign,assignment]
+        Path.unlink = dying_unlink  # type: ignore[method-assign]
+        disk._write = dying_write
+        try:
+            output.write(survey)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+@pytest.mark.parametrize("built", [False, True], ids=["new", "built"])
+def test_a_build_killed_at_any_step_is_mended_by_the_next(tmp_path: Path, built: bool) -> None:
+    third = {B: ORIGIN + "third\n", PACKAGE: FILES[PACKAGE]}
+    for after in range(1_000):
+        folder = tmp_path / str(after)
+        folder.mkdir()
+        (folder / "pyproject.toml").touch()
+        described = described_at(folder)
+        if built:
+            build(described, FILES)
+        died = interrupted(described, {**NEW, PACKAGE: FILES[PACKAGE]}, after)
+        # a second build dies as well, of a changed description
+        interrupted(described, third, after // 2)
+        survey = output.survey(described, third)
+        assert not survey.refused and not {one.state for one in survey.differences} & output.LEFT
+        output.write(survey)
+        assert output.survey(described, third).is_current
+        assert sorted(
+            path for path, content in snapshot(folder).items() if content is not None
+        ) == [
+            "pyproject.toml",
+            str(PACKAGE),
+            str(B),
+            "sqlclaimgen.lock",
+            "tables.toml",
+        ]
+        if not died:
+            assert after > 8
+            break
+
+
+@pytest.mark.parametrize(
+    "path", ["src/important.py", ".git/config", "pyproject.toml", "tables.toml"]
+)
+def test_a_lock_removes_and_overwrites_only_what_has_the_header(
+    described: Description, path: str
+) -> None:
+    build(described, FILES)
+    folder = described.path.parent
+    target = folder / path
+    target.parent.mkdir(exist_ok=True)
+    if not target.exists():
+        target.write_text("precious\n")
+    content = target.read_bytes()
+    lock = folder / lockfile.NAME
+    text = lock.read_text()
+    line = f'"{path}" = "{lockfile.digest(content)}"\n'
+    lock.write_text(text + line)
+    build(described, FILES)
+    assert target.read_bytes() == content
+    lock.write_text(text + line)
+    survey = output.survey(described, {**FILES, PurePosixPath("src/important.py"): "x"})
+    assert [one.state for one in survey.refused] == (
+        [State.EDITED] if path == "src/important.py" else []
+    )
+
+
+def refusals(described: Description, files: dict[PurePosixPath, str]) -> list[tuple[str, str]]:
+    """Codes and words of what keeps a build from its first write."""
+    before = snapshot(described.path.parent)
+    with pytest.raises(DescriptionInvalid) as raised:
+        build(described, files)
+    assert snapshot(described.path.parent) == before
+    return [(one.code, one.what) for one in raised.value.diagnostics]
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused(described: Description) -> None:
+    (described.path.parent / A).mkdir(parents=True)
+    assert refusals(described, FILES) == [
+        ("FILE-BLOCKED", "a generated file belongs here: a folder is there")
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes")
+def test_a_pipe_in_the_place_of_a_file_is_refused(described: Description) -> None:
+    (described.path.parent / A).parent.mkdir(parents=True)
+    os.mkfifo(described.path.parent / A)
+    os.mkfifo(described.path.parent / "sql/postgres/beside.sql")
+    assert refusals(described, FILES) == [
+        ("FILE-BLOCKED", "a generated file belongs here: what is there is no regular file")
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+def test_links_in_a_circle_are_refused(described: Description) -> None:
+    (described.path.parent / A).parent.mkdir(parents=True)
+    (described.path.parent / A).symlink_to("a.sql")
+    ((code, what),) = refusals(described, FILES)
+    assert code == "FILE-BLOCKED" and "symbolic links" in what
+
+
+@pytest.mark.parametrize("there", ["file", "link"])
+def test_a_file_in_the_place_of_a_folder_is_refused(described: Description, there: str) -> None:
+    place = described.path.parent / "sql"
+    if there == "file":
+        place.write_text("x")
+    else:
+        place.symlink_to("nowhere/at/all")
+    ((code, what),) = refusals(described, FILES)
+    assert code == "OUTPUT" and what.startswith("`output.sql` needs the folder sql/postgres, and ")
+
+
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [("sql", lockfile.NAME), ("docs", "queues/__init__.py"), ("sql", "tables.toml/x")],
+)
+def test_a_folder_may_not_be_a_file_of_the_build(tmp_path: Path, key: str, place: str) -> None:
+    described = described_at(tmp_path, output=f'[output]\n{key} = "{place}"')
+    with pytest.raises(DescriptionInvalid) as raised:
+        build(described, {PurePosixPath(place) / "a.sql": ORIGIN, PACKAGE: FILES[PACKAGE]})
+    (found,) = raised.value.diagnostics
+    assert (found.code, found.line, found.column) == ("OUTPUT", 3, 1)
+    assert "is a file of this build" in found.what
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["tables.toml"]
+
+
+def test_a_description_is_never_overwritten(tmp_path: Path) -> None:
+    described = described_at(tmp_path, "jobs.md")
+    assert refusals(described, {PurePosixPath("jobs.md"): ORIGIN}) == [
+        ("OUTPUT", "`output.sql` puts the generated jobs.md in the place of jobs.md")
+    ]
+    (code, _), *_ = refusals(described_at(tmp_path, lockfile.NAME), FILES)
+    assert code == "FILE-NAME"
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="needs modes that bind")
+def test_what_may_not_be_read_or_written(described: Description) -> None:
+    build(described, FILES)
+    folder = described.path.parent
+    (folder / "sql/postgres/private.sql").write_text("x")
+    (folder / "sql/postgres/private.sql").chmod(0)
+    assert output.survey(described, FILES).is_current
+    (folder / "sql/postgres").chmod(0o500)
+    assert output.survey(described, FILES).is_current
+    ((code, what),) = refusals(described, NEW)
+    assert code == "FILE-UNWRITABLE" and what.endswith("sql/postgres")
+    (folder / "sql/postgres").chmod(0o700)
+    (folder / A).chmod(0)
+    ((code, _),) = refusals(described, FILES)
+    assert code == "FILE-BLOCKED"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs /dev")
+@pytest.mark.parametrize("folder", ["/dev", "/dev/fd", "/proc/self/fd"])
+def test_a_description_from_a_device_has_no_folder(described: Description, folder: str) -> None:
+    piped = dataclasses.replace(described, path=Path(folder) / "0")
+    with pytest.raises(DescriptionInvalid) as raised:
+        output.survey(piped, FILES)
+    (found,) = raised.value.diagnostics
+    assert "--stdout" in found.hint
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs locks of folders")
+def test_builds_of_one_folder_wait_for_each_other(described: Description) -> None:
+    folder = described.path.parent
+    other = (
+        "import pathlib, sys; from sqlclaimgen import files\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "with files.alone(folder, lambda: print('waits', flush=True)):\n"
+        "    print((folder / 'done').exists(), flush=True)\n"
+    )
+    with disk.alone(folder, lambda: pytest.fail("nobody else builds")):
+        child = subprocess.Popen(
+            [sys.executable, "-c", other, str(folder)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "waits\n"
+        (folder / "done").touch()
+    assert child.communicate(timeout=30)[0] == "True\n"
