@@ -45,7 +45,7 @@ class Telemetry:
                 self._span(event, table, error)
                 if event.kind is not EventKind.SETTLED:
                     self._trouble.add(1, {**table, "kind": event.kind.value})
-            case EventKind.OVERDUE | EventKind.DISCONNECTED | EventKind.WARNED:
+            case EventKind.OVERDUE | EventKind.DISCONNECTED | EventKind.CONFLICT | EventKind.WARNED:
                 self._trouble.add(1, {**table, "kind": event.kind.value})
             case _:
                 pass

@@ -14,6 +14,7 @@ _TROUBLE = {
     EventKind.UNSETTLED,
     EventKind.GIVEN_BACK,
     EventKind.DISCONNECTED,
+    EventKind.CONFLICT,
     EventKind.WARNED,
 }
 

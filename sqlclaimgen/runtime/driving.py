@@ -15,6 +15,7 @@ T = TypeVar("T")
 _WAYS_OUT = {
     FaultKind.LOST: "The connection is gone; open a new one.",
     FaultKind.CONFLICT: "Nothing of it was written; try again.",
+    FaultKind.BUSY: "Nothing of it was written; try again.",
     FaultKind.ABORTED: "An earlier error aborted this transaction; roll it back.",
     FaultKind.UNIQUE: "A row with the same key exists.",
     FaultKind.REFUSED: "Where it names a table or a column, compare the live table with the generated DDL.",

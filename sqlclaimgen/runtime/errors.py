@@ -121,13 +121,22 @@ class FaultKind(StrEnum):
     LOST = "lost"
     """The connection is gone, and every lock with it."""
     CONFLICT = "conflict"
-    """A deadlock, a serialization failure, a lock wait that timed out, a busy file: try again."""
+    """A deadlock or a serialization failure: the transaction was undone in favour of another one, and
+    goes through when it is run again."""
+    BUSY = "busy"
+    """A lock wait or a statement ran into its limit, a statement was cancelled, a file is busy: try again
+    later."""
     UNIQUE = "unique"
     """A unique index refused the row."""
     ABORTED = "aborted"
     """An earlier error aborted the transaction, which can only be rolled back (PostgreSQL)."""
     REFUSED = "refused"
     """Anything else the server said no to."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether the same may go through when it is tried again, over the same connection."""
+        return self in (FaultKind.CONFLICT, FaultKind.BUSY)
 
 
 class StatementFailed(ClaimError):

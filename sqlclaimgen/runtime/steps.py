@@ -82,9 +82,10 @@ class CheckConstraints:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait, and leave the connection alone meanwhile."""
+    """Wait, and leave the connection alone meanwhile. `conflict`: why what follows is a second try."""
 
     seconds: float
+    conflict: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import pytest
 from sqlclaimgen.runtime import FaultKind, LeaseLost, StatementFailed, transaction
 from sqlclaimgen.runtime.outcomes import Ack
 from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.protocols import transaction as transactions
 from sqlclaimgen.runtime.steps import Commit
 from tests.conformance.cases import DELAYED, FULL, PLAIN
 from tests.conformance.harness import Stand, on_cases, waiting
@@ -74,7 +75,9 @@ def test_extension_and_settlement_never_wait_for_each_other(stand: Stand) -> Non
 
 
 @on_cases(*LOCKING)
-def test_an_extension_that_waits_is_found_out(stand: Stand) -> None:
+def test_an_extension_that_waits_is_found_out(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand.fill(rows(stand.case, 10))
     twin = stand.twin(extend=waiting)
     holder, settling = stand.connect(), stand.connect()
@@ -88,6 +91,7 @@ def test_an_extension_that_waits_is_found_out(stand: Stand) -> None:
     assert not last.lost
     waits = stand.connect()
     pool = ThreadPoolExecutor(1)
+    monkeypatch.setattr(transactions, "TRIES", 1)  # the conflict is to be seen
     blocked: Future[Any] = pool.submit(twin.extend, waits, [first, *others])
     stand.database.wait_until_blocked(stand.database.session_id(waits))
     errors: list[StatementFailed] = []

@@ -97,7 +97,7 @@ class Session(ABC):
                 self.run(f"ROLLBACK TO SAVEPOINT {name}", {})
             case CheckConstraints():
                 pass  # they hold after each statement
-            case Pause(seconds):
+            case Pause(seconds, _):
                 time.sleep(seconds)
             case Close():
                 self.close()

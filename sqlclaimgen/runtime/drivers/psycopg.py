@@ -21,12 +21,8 @@ from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.placeholders import pyformat
 from sqlclaimgen.runtime.steps import CheckConstraints, Result, Step
 
-_CONFLICTS = (
-    errors.SerializationFailure,
-    errors.DeadlockDetected,
-    errors.LockNotAvailable,
-    errors.QueryCanceled,
-)
+_CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
+_BUSY = (errors.LockNotAvailable, errors.QueryCanceled)
 _LOST = (
     errors.AdminShutdown,
     errors.CrashShutdown,
@@ -54,6 +50,8 @@ def fault(connection: Any, error: BaseException) -> FaultKind | None:
         return FaultKind.LOST
     if isinstance(error, _CONFLICTS):
         return FaultKind.CONFLICT
+    if isinstance(error, _BUSY):
+        return FaultKind.BUSY
     if isinstance(error, errors.InFailedSqlTransaction):
         return FaultKind.ABORTED
     if isinstance(error, errors.UniqueViolation):

@@ -104,7 +104,7 @@ class AsyncPsycopgSession:
                 await self._run(f"ROLLBACK TO SAVEPOINT {name}", {})
             case CheckConstraints():
                 await self._run(CHECK_CONSTRAINTS, {})
-            case Pause(seconds):
+            case Pause(seconds, _):
                 await asyncio.sleep(seconds)
             case Close():
                 await self.connection.close()

@@ -33,12 +33,16 @@ _LOST = frozenset(
 _CONFLICTS = frozenset(
     {
         ER.LOCK_DEADLOCK,
-        ER.LOCK_WAIT_TIMEOUT,
         1020,  # record has changed since last read (MariaDB, snapshot isolation)
+        3058,  # deadlock among user-level locks
+    }
+)
+_BUSY = frozenset(
+    {
+        ER.LOCK_WAIT_TIMEOUT,
         1317,  # query execution was interrupted
         1969,  # a time limit on statements (MariaDB)
         3024,  # a time limit on statements (MySQL)
-        3058,  # deadlock among user-level locks
         3572,  # a lock could not be had at once
     }
 )
@@ -130,6 +134,8 @@ class PyMySQLSession(Session):
             return FaultKind.LOST
         if code in _CONFLICTS:
             return FaultKind.CONFLICT
+        if code in _BUSY:
+            return FaultKind.BUSY
         if code == ER.DUP_ENTRY:
             return FaultKind.UNIQUE
         return FaultKind.REFUSED

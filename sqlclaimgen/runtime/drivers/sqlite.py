@@ -152,7 +152,7 @@ class SQLiteSession(Session):
                 self.run("PRAGMA journal_mode = WAL", {})
                 return
             except sqlite3.OperationalError as error:
-                if self.fault(error) is not FaultKind.CONFLICT or time.monotonic() > until:
+                if self.fault(error) is not FaultKind.BUSY or time.monotonic() > until:
                     raise
             time.sleep(0.01)
 
@@ -165,7 +165,7 @@ class SQLiteSession(Session):
         if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
             return FaultKind.LOST
         if _primary(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return FaultKind.CONFLICT
+            return FaultKind.BUSY
         if _primary(error) in _WHOLE_FILE:
             return FaultKind.LOST
         if isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error):

@@ -34,13 +34,14 @@ from sqlclaimgen.runtime.protocols.claimed import Claimed
 from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.protocols.taking import claim as claim
 from sqlclaimgen.runtime.protocols.taking import claim_one as claim_one
-from sqlclaimgen.runtime.protocols.transaction import in_transaction, joining
+from sqlclaimgen.runtime.protocols.transaction import joining
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import CheckConstraints, Close, Commit, Protocol, Rollback
 
 Held: TypeAlias = AdvisoryDelivery[Any, Any]
 
 survives_sessions = False
+reopens = True
 frees_others = True
 """The other rows of its key."""
 
@@ -60,7 +61,7 @@ def settle(delivery: Held, outcome: AnyOutcome, *, joined: bool = False) -> Prot
     COMMIT, give the key back. Raises ClaimLost when the row is not this delivery's any more, and
     SettlementUnknown when a COMMIT of its own got no answer."""
     try:
-        yield from joining(_write(delivery, outcome), joined=joined)
+        yield from joining(lambda: _write(delivery, outcome), joined=joined)
     except ClaimLost:
         delivery.lost = True
         raise
@@ -168,10 +169,10 @@ def _persistently(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
             return
         except StatementFailed as error:
             plain = outcomes.without_text(outcome)
-            again = error.kind is FaultKind.CONFLICT or plain != outcome
+            again = error.kind.passes or plain != outcome
             if last or error.kind is FaultKind.LOST or not again:
                 raise
-            if error.kind is not FaultKind.CONFLICT:
+            if not error.kind.passes:
                 outcome = plain
 
 
@@ -179,7 +180,7 @@ def refunded(delivery: Held) -> Protocol[None]:
     """Give the attempt back, and keep the key."""
     bound, lock = delivery.bound, delivery.lock
     if lock is not None and bound.has("give_back"):
-        yield from in_transaction(_given_back(delivery, lock))
+        yield from joining(lambda: _given_back(delivery, lock), joined=False)
 
 
 def abandon(delivery: Held) -> Protocol[None]:

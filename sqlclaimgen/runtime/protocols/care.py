@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlclaimgen.runtime.errors import AlreadyQueued, ClaimError, FaultKind, StatementFailed
 from sqlclaimgen.runtime.protocols.claimed import decoded_id
-from sqlclaimgen.runtime.protocols.transaction import in_transaction
+from sqlclaimgen.runtime.protocols.transaction import joining
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import (
     Protocol,
@@ -26,8 +26,9 @@ _SAVEPOINT = "sqlclaimgen_redrive"
 def redrive(bound: Bound, ids: Sequence[Any], *, joined: bool) -> Protocol[list[Any]]:
     """Bring these dead letters back, all or none. Returns the ids of those that were dead letters.
     Raises AlreadyQueued when the id or the key of one is queued again."""
-    body = _all_or_none(bound, ids)
-    return (yield from (_nested(body) if joined else in_transaction(body)))
+    if joined:
+        return (yield from _nested(_all_or_none(bound, ids)))
+    return (yield from joining(lambda: _all_or_none(bound, ids), joined=False))
 
 
 def redrive_oldest(bound: Bound, limit: int, *, joined: bool) -> Protocol[list[Any]]:
@@ -35,12 +36,15 @@ def redrive_oldest(bound: Bound, limit: int, *, joined: bool) -> Protocol[list[A
     is queued again. Returns their ids."""
     back: list[Any] = []
     while len(back) < limit:
-        body = _page(bound, min(limit - len(back), PAGE))
-        moved = yield from (body if joined else in_transaction(body))
+        moved = yield from _one_page(bound, min(limit - len(back), PAGE), joined=joined)
         if not moved:
             break
         back += moved
     return back
+
+
+def _one_page(bound: Bound, size: int, *, joined: bool) -> Protocol[list[Any]]:
+    return (yield from joining(lambda: _page(bound, size), joined=joined))
 
 
 def _page(bound: Bound, limit: int) -> Protocol[list[Any]]:

@@ -16,7 +16,7 @@ TRIES = 3
 def read(bound: Bound, *, joined: bool) -> Protocol[None]:
     """Read the clock, in the open transaction or one of its own. Raises StatementFailed when no answer
     says well enough what time it is."""
-    yield from joining(_read(bound), joined=joined)
+    yield from joining(lambda: _read(bound), joined=joined)
 
 
 def _read(bound: Bound) -> Protocol[None]:
@@ -33,7 +33,7 @@ def _read(bound: Bound) -> Protocol[None]:
         f"{bound.queue.table}: the database's clock took {took:.1f} seconds to answer, {TRIES} times in a "
         "row, and leases are too short for that. Nothing was written; try again.",
         table=bound.queue.table,
-        kind=FaultKind.CONFLICT,
+        kind=FaultKind.BUSY,
         statement="clock",
     )
 

@@ -17,7 +17,7 @@ from sqlclaimgen.runtime.deliveries import LeaseDelivery
 from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
 from sqlclaimgen.runtime.protocols.claimed import decoded_id
 from sqlclaimgen.runtime.protocols.counted import at_most
-from sqlclaimgen.runtime.protocols.transaction import in_transaction
+from sqlclaimgen.runtime.protocols.transaction import again, in_transaction, joining
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
 
@@ -46,13 +46,13 @@ def extend(bound: Bound, deliveries: Iterable[Lease]) -> Protocol[list[Lease]]:
     held, stale = _one_each(deliveries)
     gone: Leases = {}
     for until in sorted({d.sent for d in held.values() if d.sent is not None}):
-        again = {key: d for key, d in held.items() if d.sent == until}
-        gone |= yield from _send(bound, again, until)
+        gone |= yield from _sent_again(bound, held, until)
     fresh = {key: d for key, d in held.items() if d.sent is None and key not in gone}
     if fresh:
         unit = 10 ** (6 - bound.queue.token_precision) * MICROSECOND
         past = max(d.token for d in fresh.values())
-        gone |= yield from _send(bound, fresh, max(expiry(bound, bound.now()), past + unit))
+        until = max(expiry(bound, bound.now()), past + unit)
+        gone |= yield from again(lambda: _send(bound, fresh, until))
     lost = [*stale, *gone.values()]
     for delivery in lost:
         delivery.lost = True
@@ -80,7 +80,7 @@ def shorten(
             done |= dict.fromkeys(ids, until)
         return [_shortened(d, done[d.id]) for d in named if d.id in done]
 
-    return (yield from in_transaction(body()))
+    return (yield from joining(body, joined=False))
 
 
 def _holding(
@@ -109,6 +109,11 @@ def copied(delivery: Lease, number: int, token: datetime, sent: datetime | None)
     made: Lease = type(delivery)(delivery.bound, delivery.id, number, delivery.raw, token)
     made.sent = sent
     return made
+
+
+def _sent_again(bound: Bound, held: Leases, until: datetime) -> Protocol[Leases]:
+    unanswered = {key: d for key, d in held.items() if d.sent == until}
+    return (yield from again(lambda: _send(bound, unanswered, until)))
 
 
 def _one_each(deliveries: Iterable[Lease]) -> tuple[Leases, list[Lease]]:

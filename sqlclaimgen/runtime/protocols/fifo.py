@@ -90,7 +90,7 @@ class Guards:
                 f"{bound.queue.table}: the server did not say whether the guard of a group was taken "
                 f"({self._doubtful[0]!r}). Nothing was claimed; try again.",
                 table=bound.queue.table,
-                kind=FaultKind.CONFLICT,
+                kind=FaultKind.BUSY,
                 statement="guard",
             )
         return granted

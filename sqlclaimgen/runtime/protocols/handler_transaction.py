@@ -35,7 +35,7 @@ def proven(table: str, id: object) -> Protocol[None]:
     try:
         yield ReleaseSavepoint(SAVEPOINT)
     except StatementFailed as error:
-        if error.kind in (FaultKind.LOST, FaultKind.ABORTED):
+        if error.kind in (FaultKind.LOST, FaultKind.ABORTED, FaultKind.CONFLICT):
             raise
         raise over(table, id) from error
 

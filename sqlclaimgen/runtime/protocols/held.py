@@ -29,6 +29,8 @@ class HeldForm(Protocol):
 
     frees_others: bool
     """Whether rows wait for the end of a delivery of another row."""
+    reopens: bool
+    """Whether the row is held still when a transactional handler's transaction was rolled back."""
 
     def claim_one(self, bound: Bound, scope: Scope, memory: Memory) -> steps.Protocol[Taken]:
         """Take one due row, and hold it."""

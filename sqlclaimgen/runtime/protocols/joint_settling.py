@@ -147,7 +147,7 @@ def _settled(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
     try:
         yield from settle(delivery, outcome, joined=True)
     except StatementFailed as error:
-        if error.kind is FaultKind.CONFLICT:
+        if error.kind.passes:
             raise
         yield from nesting.undo(batch)
         if batch.over:

@@ -21,7 +21,7 @@ from sqlclaimgen.runtime.protocols.extending import Lease, expiry, key_of
 from sqlclaimgen.runtime.protocols.extending import extend as extend
 from sqlclaimgen.runtime.protocols.scope import UNGROUPED, Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
-from sqlclaimgen.runtime.protocols.transaction import in_transaction, joining
+from sqlclaimgen.runtime.protocols.transaction import again, in_transaction, joining
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
 
@@ -30,6 +30,10 @@ survives_sessions = True
 
 def claim(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
     """Take up to `limit` due rows and commit. The rows are the caller's only once this has returned."""
+    return (yield from again(lambda: _committed(bound, scope, limit)))
+
+
+def _committed(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
     now = bound.now()
     token = expiry(bound, now)
     taken: list[Taken] = []
@@ -152,7 +156,7 @@ def settle(delivery: Lease, outcome: AnyOutcome, *, joined: bool) -> Protocol[No
     longer holds the token, SettlementUnknown when a COMMIT of its own got no answer."""
     was_settling, delivery.settling = delivery.settling, True
     try:
-        yield from joining(_write(delivery, outcome), joined=joined)
+        yield from joining(lambda: _write(delivery, outcome), joined=joined)
         # while `settling` is set still: an extension that runs meanwhile must see one of the two
         delivery.settled, delivery.joined = True, joined
     except LeaseLost:
@@ -215,7 +219,7 @@ def _given(
         (d for d in deliveries if not d.lost and (d.joined or not d.settled)), key=key_of
     )
     if open_:
-        yield from joining(_leave(bound, open_, begun), joined=joined)
+        yield from joining(lambda: _leave(bound, open_, begun), joined=joined)
     for delivery in open_:
         delivery.settled = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +12,7 @@ from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
 from sqlclaimgen.runtime.protocols import piecewise
 from sqlclaimgen.runtime.protocols.claimed import decoded_id
 from sqlclaimgen.runtime.protocols.piecewise import Kept
-from sqlclaimgen.runtime.protocols.transaction import in_transaction
+from sqlclaimgen.runtime.protocols.transaction import again, in_transaction
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import CheckConstraints, Protocol, Result, Values
 
@@ -58,7 +59,7 @@ def purge(bound: Bound, before: datetime, limit: int, cursor: Cursor) -> Protoco
     while True:
         page = Page()
         try:
-            yield from in_transaction(_page(bound, before, limit, cursor, page))
+            yield from again(functools.partial(_whole, bound, before, limit, cursor, page))
             break
         except StatementFailed as error:
             # SQLite checks deferred foreign keys at the COMMIT, which does not tell the row
@@ -74,6 +75,13 @@ def purge(bound: Bound, before: datetime, limit: int, cursor: Cursor) -> Protoco
         cursor.stuck = stuck | (cursor.stuck if last == cursor.since else set())
         cursor.since = last
     return page
+
+
+def _whole(
+    bound: Bound, before: datetime, limit: int, cursor: Cursor, page: Page
+) -> Protocol[None]:
+    page.kept.clear()  # what a try found that was undone
+    yield from in_transaction(_page(bound, before, limit, cursor, page))
 
 
 def _page(bound: Bound, before: datetime, limit: int, cursor: Cursor, page: Page) -> Protocol[None]:

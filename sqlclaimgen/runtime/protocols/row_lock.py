@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from sqlclaimgen.runtime.batches import Batch
 from sqlclaimgen.runtime.deliveries import Delivery, RowLockDelivery
-from sqlclaimgen.runtime.errors import FaultKind, StatementFailed, WrongConnection
+from sqlclaimgen.runtime.errors import StatementFailed, WrongConnection
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard
 from sqlclaimgen.runtime.protocols import fifo, joint_settling, scanning
 from sqlclaimgen.runtime.protocols.claimed import Claimed, decoded_id
@@ -19,6 +19,7 @@ from sqlclaimgen.runtime.protocols.joint_settling import refunded as refunded
 from sqlclaimgen.runtime.protocols.joint_settling import settle as settle
 from sqlclaimgen.runtime.protocols.scope import UNGROUPED, Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.protocols.transaction import again
 from sqlclaimgen.runtime.protocols.windows import Window
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import (
@@ -34,6 +35,7 @@ Held: TypeAlias = RowLockDelivery[Any, Any]
 
 survives_sessions = False
 frees_others = False
+reopens = False
 
 SAVEPOINT = "sqlclaimgen_claim"
 """Set after a claim whose connection somebody else can touch."""
@@ -42,8 +44,7 @@ CHECK = "sqlclaimgen_claim_check"
 """There as long as the claim's transaction is."""
 
 _TRIES = 10
-"""Claims are tried so often: above READ COMMITTED a row that changed after their snapshot fails them,
-and others may be faster at the groups of a FIFO table."""
+"""Claims are tried so often when others are faster at the groups of a FIFO table."""
 
 
 def claim(
@@ -52,13 +53,7 @@ def claim(
     """Lock up to `limit` due rows in a transaction, and leave it open. Where nothing is due it is ended
     at once. A worker passes the same `window` to all its claims."""
     window = window or Window()
-    for last in [False] * (_TRIES - 1) + [True]:
-        try:
-            return (yield from _claim(bound, scope, limit, window))
-        except StatementFailed as error:
-            if last or error.kind is not FaultKind.CONFLICT or bound.queue.isolation is None:
-                raise
-    raise AssertionError
+    return (yield from again(lambda: _claim(bound, scope, limit, window)))
 
 
 def claim_one(bound: Bound, scope: Scope, memory: Memory) -> Protocol[Taken]:

@@ -16,6 +16,7 @@ from sqlclaimgen.runtime.protocols.held import Memory
 from sqlclaimgen.runtime.protocols.keyed import Candidate
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.protocols.transaction import again
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Begin, Commit, Protocol, Rollback
 
@@ -30,6 +31,10 @@ def claim(
 ) -> Protocol[Taken]:
     """Take one due row whose key nobody holds, count its attempt, and commit: one row, whatever the
     limit. `held` are deliveries of this process whose keys need not be tried."""
+    return (yield from again(lambda: _committed(bound, scope, held)))
+
+
+def _committed(bound: Bound, scope: Scope, held: Iterable[Held]) -> Protocol[Taken]:
     now = bound.now()
     locks = [delivery.lock.name for delivery in held if delivery.lock is not None]
     won: list[KeyLock] = []

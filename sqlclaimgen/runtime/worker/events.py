@@ -44,6 +44,9 @@ class EventKind(StrEnum):
     """Nothing was due; the worker waited, `seconds` long."""
     DISCONNECTED = "disconnected"
     """A connection was lost or could not be opened; `error` says why. It is tried again."""
+    CONFLICT = "conflict"
+    """A transaction of this worker was undone in favour of another one, or waited for a lock too long;
+    `error` says why. It is run again. With an id: the handler's own, and the handler runs again."""
     WARNED = "warned"
     """A look at the server found something that will do harm; `error` says what, and the way out."""
     UNSETTLED = "unsettled"
@@ -82,6 +85,7 @@ LEVELS = {
     EventKind.UNKNOWN: logging.ERROR,
     EventKind.UNSETTLED: logging.ERROR,
     EventKind.DISCONNECTED: logging.WARNING,
+    EventKind.CONFLICT: logging.INFO,
     EventKind.EXHAUSTED: logging.WARNING,
     EventKind.WARNED: logging.WARNING,
     EventKind.READY: logging.INFO,

@@ -11,8 +11,10 @@ from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import exhausted
 from sqlclaimgen.runtime.protocols.held import HeldForm
 from sqlclaimgen.runtime.protocols.outcomes import due_at_once
+from sqlclaimgen.runtime.protocols.transaction import jitter
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker import failures
+from sqlclaimgen.runtime.worker.conflicts import RUNS, conflict_of
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.guarding import require_open
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
@@ -20,6 +22,7 @@ from sqlclaimgen.runtime.worker.held_gate import Gate
 from sqlclaimgen.runtime.worker.held_rows import HeldRows
 from sqlclaimgen.runtime.worker.held_slots import Slots, first
 from sqlclaimgen.runtime.worker.held_work import Work
+from sqlclaimgen.runtime.worker.lines import trouble
 from sqlclaimgen.runtime.worker.running import CLEANING, HandlerCancelled, stopped
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
@@ -89,10 +92,23 @@ class HeldDeliverer:
             if not delivery.lost:
                 await self._rows.give_back(work)
             return
+        await self._run(work)
+        while work.conflict is not None and not delivery.lost:
+            await asyncio.sleep(jitter(work.runs))
+            work.conflict = None
+            if await self._opened(work):
+                await self._run(work)
+            elif not delivery.lost:
+                await self._rows.give_back(work)
+
+    async def _run(self, work: Work) -> None:
+        """Run the handler, and write its outcome."""
         outcome = await self._outcome(work)
-        if not delivery.lost and outcome is None:
+        if work.conflict is not None or work.delivery.lost:
+            return
+        if outcome is None:
             await self._keep(work)
-        elif not delivery.lost and outcome is not None:
+        else:
             await self._settle(work, outcome)
 
     # -- the start -----------------------------------------------------------------------------
@@ -116,7 +132,7 @@ class HeldDeliverer:
             try:
                 await work.session.drive(self._form.opened(work.delivery))
             except StatementFailed as error:
-                if error.kind is not FaultKind.CONFLICT:
+                if not error.kind.passes:
                     await self._rows.lose(work, error)
                     return False
                 await work.line.pause(error, self._stop)
@@ -130,6 +146,7 @@ class HeldDeliverer:
         """What is to be written; None when nothing is."""
         delivery, transactional = work.delivery, self._settings.transactional
         delivery.started, work.started_at = True, time.monotonic()
+        work.runs += 1
         try:
             self._report(EventKind.STARTED, seconds=0.0, **work.fields)
             work.running = (
@@ -196,6 +213,8 @@ class HeldDeliverer:
 
     async def _failure(self, work: Work, error: BaseException) -> AnyOutcome | None:
         """The outcome of a failure, after what the handler wrote was undone."""
+        if await self._conflicted(work, error):
+            return None
         work.failed = True
         self._gate.failed()
         self._report(EventKind.FAILED, error=error, **work.fields)
@@ -204,6 +223,19 @@ class HeldDeliverer:
         return failures.outcome_of(
             self._queue, self._settings, work.delivery, error, can_keep=self._slots.can_keep
         )
+
+    async def _conflicted(self, work: Work, error: BaseException) -> bool:
+        """Whether the handler runs again, with no attempt spent: its transaction was undone in favour of
+        another one. Where that held the row, the row is due again, and comes back with a claim."""
+        conflict = conflict_of(work.session, error) if self._settings.transactional else None
+        if conflict is None or work.runs >= RUNS:
+            return False
+        self._report(EventKind.CONFLICT, error=conflict, **work.fields)
+        if not self._form.reopens:
+            await self._rows.give_back(work)
+        elif await self._undone(work):
+            work.conflict = conflict
+        return True
 
     async def _undone(self, work: Work) -> bool:
         try:
@@ -256,7 +288,9 @@ class HeldDeliverer:
         """The database refused the outcome: the row is due again. The slot waits, for it is refused
         again perhaps."""
         self._gate.failed()
-        self._report(EventKind.UNSETTLED, error=error, **work.fields)
+        passes = trouble(error) is EventKind.CONFLICT
+        kind = EventKind.CONFLICT if passes else EventKind.UNSETTLED
+        self._report(kind, error=error, **work.fields)
         work.let_go()
         await work.line.drop()
         await work.line.rest(self._stop)

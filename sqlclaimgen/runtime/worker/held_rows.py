@@ -11,6 +11,7 @@ from sqlclaimgen.runtime.protocols.held import HeldForm, Memory
 from sqlclaimgen.runtime.steps import Protocol, Run
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.held_work import Work
+from sqlclaimgen.runtime.worker.lines import trouble
 
 CHECK_EVERY = 10.0
 """Seconds between two looks at a connection that holds a row."""
@@ -89,7 +90,7 @@ class HeldRows:
         try:
             await work.session.drive(self._form.abandon(delivery))
         except Exception as error:
-            self._report(EventKind.DISCONNECTED, error=error)
+            self._report(trouble(error), error=error)
             await work.line.drop()
         delivery.lost = True
         self._report(EventKind.GIVEN_BACK, **work.fields)
@@ -99,6 +100,6 @@ class HeldRows:
         try:
             await work.session.drive(self._form.refunded(work.delivery))
         except Exception as error:
-            self._report(EventKind.DISCONNECTED, error=error)
+            self._report(trouble(error), error=error)
             return False
         return True

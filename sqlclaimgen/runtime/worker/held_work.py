@@ -48,6 +48,10 @@ class Work:
     """The drain is over: what the handler returns is dropped, and its row given back once it has ended."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Its end, or that its handler runs on after the worker's, has been told."""
+    runs: int = 0
+    """How often its handler ran."""
+    conflict: BaseException | None = None
+    """Why the handler's transaction was undone in favour of another one: it runs again."""
     started_at: float = field(default_factory=time.monotonic)
 
     @property

@@ -55,7 +55,7 @@ class LeaseDeliverer:
         self._transactional: TransactionalHandlers | None = None
         if settings.transactional:
             self._transactional = TransactionalHandlers(
-                queue, runner, make, self._starts, self._failed
+                queue, runner, make, self._starts, self._failed, report
             )
         self.ended_by: BaseException | None = None
         """What a handler raised that is no failure of its own, SystemExit say: it ends the worker."""

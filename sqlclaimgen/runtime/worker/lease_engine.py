@@ -17,7 +17,7 @@ from sqlclaimgen.runtime.worker.extending import Extender
 from sqlclaimgen.runtime.worker.handlers import Runner
 from sqlclaimgen.runtime.worker.lease_claiming import Claimer
 from sqlclaimgen.runtime.worker.lease_delivery import LeaseDeliverer
-from sqlclaimgen.runtime.worker.lines import Line
+from sqlclaimgen.runtime.worker.lines import Line, trouble
 from sqlclaimgen.runtime.worker.overrun import Overrun
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.settling import Settler
@@ -205,7 +205,7 @@ class LeaseEngine:
         try:
             await self._claimer.forgo()
         except Exception as error:
-            self._report(EventKind.DISCONNECTED, error=error)
+            self._report(trouble(error), error=error)
 
     async def _within(self, seconds: float, *work: Awaitable[None]) -> None:
         with contextlib.suppress(TimeoutError):

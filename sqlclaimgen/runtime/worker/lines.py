@@ -57,6 +57,7 @@ class Line:
         if self._session is None:
             try:
                 self._session = await open_session(self._queue, self._connect, self._limit)
+                self._session.on_conflict = self._conflict
             except Exception as error:
                 if isinstance(self._connect, Connector):
                     self._connect.failed(error)
@@ -96,8 +97,11 @@ class Line:
         if _breaks(error):
             async with self._turn:
                 await self.drop()
-        self._report(EventKind.DISCONNECTED, error=error)
+        self._report(trouble(error), error=error)
         await self.rest(stop)
+
+    def _conflict(self, error: Exception) -> None:
+        self._report(EventKind.CONFLICT, error=error)
 
     def worked(self) -> None:
         """What the line is for went well: the next wait after an error is a short one."""
@@ -112,6 +116,12 @@ class Line:
             await asyncio.wait_for(stop.wait(), self._backoff.next())
         except TimeoutError:
             return
+
+
+def trouble(error: BaseException) -> EventKind:
+    """The event for an error after which the same is tried again."""
+    passes = isinstance(error, StatementFailed) and error.kind.passes
+    return EventKind.CONFLICT if passes else EventKind.DISCONNECTED
 
 
 def _breaks(error: BaseException) -> bool:

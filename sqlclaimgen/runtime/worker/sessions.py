@@ -14,7 +14,7 @@ from sqlclaimgen.runtime.driving import failure
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.protocols import clocks
 from sqlclaimgen.runtime.queue import Bound, Queue
-from sqlclaimgen.runtime.steps import Close, Protocol, Result, Rollback, Step
+from sqlclaimgen.runtime.steps import Close, Pause, Protocol, Result, Rollback, Step
 
 T = TypeVar("T")
 
@@ -29,6 +29,8 @@ class AsyncSession(ABC):
         self.limit = limit
         self.lost = False
         self.pid = os.getpid()
+        self.on_conflict: Callable[[Exception], None] | None = None
+        """Told of each conflict after which a protocol tries again."""
 
     @abstractmethod
     async def execute(self, step: Step) -> Result:
@@ -96,6 +98,12 @@ class AsyncSession(ABC):
                 value: T = stop.value
                 return value
             result, error = None, None
+            if isinstance(step, Pause):
+                if step.conflict is not None and self.on_conflict is not None:
+                    self.on_conflict(step.conflict)
+                await asyncio.sleep(step.seconds)
+                result = Result()
+                continue
             try:
                 result = await self._limited(step)
             except BaseException as caught:

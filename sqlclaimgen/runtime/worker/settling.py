@@ -11,7 +11,7 @@ from sqlclaimgen.runtime.errors import FaultKind, LeaseLost, SettlementUnknown, 
 from sqlclaimgen.runtime.outcomes import AnyOutcome, DeadLetter, Retry, RetryAfter
 from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.protocols.extending import key_of
-from sqlclaimgen.runtime.protocols.transaction import in_transaction
+from sqlclaimgen.runtime.protocols.transaction import again, in_transaction
 from sqlclaimgen.runtime.steps import Protocol
 from sqlclaimgen.runtime.worker.connecting import CONNECT
 from sqlclaimgen.runtime.worker.lines import Line
@@ -37,6 +37,10 @@ class Settlement:
 
 def together(settlements: Sequence[Settlement]) -> Protocol[list[LeaseLost | None]]:
     """Every settlement in one transaction. A lost lease concerns its delivery alone."""
+    return (yield from again(lambda: _together(settlements)))
+
+
+def _together(settlements: Sequence[Settlement]) -> Protocol[list[LeaseLost | None]]:
     results: list[LeaseLost | None] = []
     deliveries = [settlement.item.delivery for settlement in settlements]
 
@@ -110,7 +114,7 @@ class Settler:
                 await self._write([one])
             return
         for one in batch:
-            if kind is FaultKind.LOST or kind is FaultKind.CONFLICT:
+            if kind is FaultKind.LOST or kind.passes:
                 self._queue.put_nowait(one)
             else:
                 self._refused(one, error)

@@ -9,6 +9,7 @@ from typing import Any
 from sqlclaimgen.runtime.errors import ClaimError, FaultKind, LeaseLost, StatementFailed
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard, Retry
 from sqlclaimgen.runtime.protocols import exhausted, handler_transaction, lease
+from sqlclaimgen.runtime.protocols.transaction import jitter
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.steps import (
     CheckConstraints,
@@ -17,6 +18,8 @@ from sqlclaimgen.runtime.steps import (
     Rollback,
     RollbackToSavepoint,
 )
+from sqlclaimgen.runtime.worker.conflicts import RUNS, conflict_of
+from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.guarding import require_open
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.lines import Line
@@ -74,24 +77,37 @@ class TransactionalHandlers:
         make: Callable[[], Line],
         starts: Callable[[InWork], None],
         failed: Callable[[InWork, BaseException], Awaitable[AnyOutcome | None]],
+        report: Reporter,
     ) -> None:
         self._queue = queue
         self._runner = runner
         self._make = make
         self._starts = starts
         self._failed = failed
+        self._report = report
         self._idle: list[Line] = []
         self._all: list[Line] = []
 
     async def run(self, item: InWork) -> AnyOutcome | None:
         """Run the handler in a transaction. An ack or a discard is committed with it, and the delivery
         is settled then; anything else rolls it back, and the caller settles, unless the row is locked by
-        this transaction, which settles then. None: it never started, or nothing is to be written. Raises
-        what the handler raises, and LeaseLost."""
+        this transaction, which settles then. After a conflict it runs again, RUNS times in all. None: it
+        never started, or nothing is to be written. Raises what the handler raises, and LeaseLost."""
         line = self._idle.pop() if self._idle else self._new()
         try:
-            session = await self._begun(line, item)
-            return await self._run(session, item) if session is not None else None
+            for ran in range(1, RUNS + 1):
+                session = await self._begun(line, item)
+                if session is None:
+                    return None
+                try:
+                    return await self._run(session, item, last=ran == RUNS)
+                except Exception as error:
+                    conflict = conflict_of(session, error)
+                    if conflict is None or ran == RUNS or not item.is_live():
+                        raise
+                self._report(EventKind.CONFLICT, error=conflict, **item.fields)
+                await asyncio.sleep(jitter(ran))
+            raise AssertionError
         finally:
             item.session, item.holds = None, False
             self._idle.append(line)
@@ -121,7 +137,7 @@ class TransactionalHandlers:
             await session.drive(rolled_back())
         return None
 
-    async def _run(self, session: AsyncSession, item: InWork) -> AnyOutcome | None:
+    async def _run(self, session: AsyncSession, item: InWork, *, last: bool) -> AnyOutcome | None:
         item.session, item.holds = session, session.bound.has("hold")
         self._starts(item)
         try:
@@ -135,7 +151,8 @@ class TransactionalHandlers:
             session.abort()
             raise
         except BaseException as error:
-            if not item.holds or isinstance(error, HandlerCancelled):
+            again = not last and conflict_of(session, error) is not None
+            if not item.holds or again or isinstance(error, HandlerCancelled):
                 await self._undo(session)
                 raise
             return await self._alone(session, item, await self._failed(item, error))
