@@ -16,7 +16,7 @@ from tests.worker.checks.looking import ADVISORY, LEASE, ROW_LOCK
 
 SERVED = {case.name: case.with_(dialects=DIALECTS) for case in (LEASE, ROW_LOCK, ADVISORY)}
 STEPS = {
-    "lease": ("claim", "commit", "ack", "extend", "release"),
+    "lease": ("claim", "commit", "ack", "extend", "give_back"),
     "row_lock": ("claim",),
     "advisory": ("take", "commit", "ack"),
 }
@@ -28,7 +28,7 @@ def _new(stand: Stand) -> dict[str, Any]:
 
 @on_cases(*SERVED.values())
 @pytest.mark.parametrize(
-    "step", ["claim", "claim_write", "take", "commit", "ack", "extend", "release"]
+    "step", ["claim", "claim_write", "take", "commit", "ack", "extend", "give_back"]
 )
 def test_by_hand_it_is_tried_again(stand: Stand, step: str) -> None:
     served = step in STEPS[stand.case.name] or (step == "claim_write" and step in stand.sql)
@@ -43,12 +43,12 @@ def test_by_hand_it_is_tried_again(stand: Stand, step: str) -> None:
             assert (delivery.id, delivery.attempt) == (id, 1)
             if step == "extend":
                 assert stand.module.extend(connection, [delivery]) == []
-            if step == "release":
+            if step == "give_back":
                 stand.module.release(connection, [delivery])
             else:
                 delivery.ack(connection)
     assert conflicts.met == times
-    if step != "release":
+    if step != "give_back":
         assert stand.unfinished == 0
 
 
