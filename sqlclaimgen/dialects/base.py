@@ -58,6 +58,8 @@ class Dialect(ABC):
     name_limit: ClassVar[NameLimit]
     connection: ClassVar[str]
     """What the runtime calls the type of its driver's connections."""
+    async_connection: ClassVar[str] = ""
+    """The same of its asyncio connections; blank where its driver has none."""
     sqlglot: ClassVar[str]
     """The dialect sqlglot parses the statements as."""
     row_lock: ClassVar[Capability] = YES

@@ -36,6 +36,7 @@ class Postgres(Dialect):
     loading = 'psql "$DSN" -v ON_ERROR_STOP=1 --single-transaction -f {path}'
     name_limit = NameLimit(63, "bytes")
     connection = "PostgresConnection"
+    async_connection = "AsyncPostgresConnection"
     sqlglot = "postgres"
     notify = YES
     folders = ("postgres", "common")

@@ -46,6 +46,19 @@ _FIFO = {
 }
 
 
+def faces(*, asynchronous: bool) -> list[dict[str, str]]:
+    """How the functions of a module are written: blocking, and over asyncio where that is served."""
+    blocking = {"def": "def", "end": "", "await": "", "connection": "Connection", "claim": "Claim"}
+    over_asyncio = {
+        "def": "async def",
+        "end": "_async",
+        "await": "await ",
+        "connection": "AsyncConnection",
+        "claim": "AsyncClaim",
+    }
+    return [blocking, over_asyncio] if asynchronous else [blocking]
+
+
 def _by_key(table: Table) -> list[str]:
     """What is said of a claim by key."""
     if table.form is not Form.ADVISORY_LOCK:

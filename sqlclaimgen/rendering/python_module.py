@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from sqlclaimgen.description import Description
     from sqlclaimgen.description.model import Table
+    from sqlclaimgen.dialects.base import Dialect
     from sqlclaimgen.statements import Plan
 
 
@@ -72,6 +73,9 @@ def _context(
         "connections": _union(
             list(dict.fromkeys(f"_runtime.{d.connection}" for d in dialects)), "Connection"
         ),
+        "async_connections": _union(_asynchronous(dialects), "AsyncConnection"),
+        "faces": python_claims.faces(asynchronous=bool(_asynchronous(dialects))),
+        "dialects": [d.name for d in dialects],
         "outcomes": outcomes,
         "outcome_union": _union(outcomes, "Outcome"),
         "base": {
@@ -93,7 +97,7 @@ def _context(
         "claims": python_claims.claims(table),
         "care": python_claims.care(table, plans),
         "exported": sorted(
-            [*_exported(table, outcomes), *python_claims.care(table, plans)["names"]],
+            _exported(table, plans, outcomes),
             key=_as_sorted,
         ),
         "lost": python_claims.LOST[table.form],
@@ -104,21 +108,46 @@ def _context(
         "vendored": vendored.PACKAGE if description.output.runtime == "vendored" else None,
         "imports": types.imports(),
         "uses_uuid": "_uuid." in said or has_defaults,
+        "uses_datetime": table.form is Form.LEASE
+        or retry_after is not None
+        or python_claims.care(table, plans)["purge"]
+        or "_datetime." in said,
         "uses_decimal": "_decimal." in said,
     }
 
 
-def _exported(table: Table, outcomes: Sequence[str]) -> list[str]:
-    made = ["QUEUE", "TABLE", "Connection", "Delivery", "New", "Outcome", "Row"]
-    made += [
+def _exported(table: Table, plans: Sequence[Plan], outcomes: Sequence[str]) -> list[str]:
+    made = [
+        "QUEUE",
+        "TABLE",
+        "Connection",
+        "Delivery",
+        "New",
+        "Outcome",
+        "Row",
+        "insert",
+        *outcomes,
+    ]
+    functions = [
         "enqueue",
         "enqueue_many",
-        *outcomes,
         *(claim["name"] for claim in python_claims.claims(table)),
+        *python_claims.care(table, plans)["names"],
     ]
     if table.form is Form.LEASE:
-        made += ["LEASE", "extend", "release"]
-    return made
+        made.append("LEASE")
+        functions += ["extend", "release"]
+    if _asynchronous([plan.dialect for plan in plans]):
+        made.append("AsyncConnection")
+        functions += [f"{name}_async" for name in functions]
+    return [*made, *functions]
+
+
+def _asynchronous(dialects: Sequence[Dialect]) -> list[str]:
+    """The types of the asyncio connections that are served."""
+    return list(
+        dict.fromkeys(f"_runtime.{d.async_connection}" for d in dialects if d.async_connection)
+    )
 
 
 def _as_sorted(name: str) -> tuple[int, str]:

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.by_hand import extend as extend
     from sqlclaimgen.runtime.by_hand import release as release
     from sqlclaimgen.runtime.by_hand import settle as settle
+    from sqlclaimgen.runtime.by_hand_async import claim_async as claim_async
+    from sqlclaimgen.runtime.by_hand_async import enqueue_async as enqueue_async
+    from sqlclaimgen.runtime.by_hand_async import enqueue_many_async as enqueue_many_async
+    from sqlclaimgen.runtime.by_hand_async import extend_async as extend_async
+    from sqlclaimgen.runtime.by_hand_async import purge_async as purge_async
+    from sqlclaimgen.runtime.by_hand_async import redrive_async as redrive_async
+    from sqlclaimgen.runtime.by_hand_async import release_async as release_async
+    from sqlclaimgen.runtime.by_hand_async import settle_async as settle_async
+    from sqlclaimgen.runtime.by_hand_async import stats_async as stats_async
     from sqlclaimgen.runtime.care import Count as Count
     from sqlclaimgen.runtime.care import Kept as Kept
     from sqlclaimgen.runtime.care import Purged as Purged
@@ -20,7 +29,9 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.care import redrive as redrive
     from sqlclaimgen.runtime.care import stats as stats
     from sqlclaimgen.runtime.claims import Claim as Claim
+    from sqlclaimgen.runtime.claims_async import AsyncClaim as AsyncClaim
     from sqlclaimgen.runtime.clock import utcnow as utcnow
+    from sqlclaimgen.runtime.connections import AsyncPostgresConnection as AsyncPostgresConnection
     from sqlclaimgen.runtime.connections import Connection as Connection
     from sqlclaimgen.runtime.connections import MySQLConnection as MySQLConnection
     from sqlclaimgen.runtime.connections import PostgresConnection as PostgresConnection
@@ -50,6 +61,13 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.errors import TransactionOpen as TransactionOpen
     from sqlclaimgen.runtime.errors import UnsupportedServer as UnsupportedServer
     from sqlclaimgen.runtime.errors import WrongConnection as WrongConnection
+    from sqlclaimgen.runtime.inserting import NAMED as NAMED
+    from sqlclaimgen.runtime.inserting import NUMERIC as NUMERIC
+    from sqlclaimgen.runtime.inserting import PYFORMAT as PYFORMAT
+    from sqlclaimgen.runtime.inserting import SQLALCHEMY as SQLALCHEMY
+    from sqlclaimgen.runtime.inserting import Parameters as Parameters
+    from sqlclaimgen.runtime.inserting import Style as Style
+    from sqlclaimgen.runtime.inserting import insert as insert
     from sqlclaimgen.runtime.outcomes import Ack as Ack
     from sqlclaimgen.runtime.outcomes import DeadLetter as DeadLetter
     from sqlclaimgen.runtime.outcomes import Discard as Discard
@@ -64,6 +82,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.queue import Queue as Queue
     from sqlclaimgen.runtime.queue import Relation as Relation
     from sqlclaimgen.runtime.transactions import transaction as transaction
+    from sqlclaimgen.runtime.transactions_async import transaction_async as transaction_async
     from sqlclaimgen.runtime.worker.core import Unfinished as Unfinished
     from sqlclaimgen.runtime.worker.events import Event as Event
     from sqlclaimgen.runtime.worker.events import EventKind as EventKind
@@ -75,10 +94,17 @@ else:
     _NAMES = {
         "backoff": "RetryPolicy",
         "by_hand": "claim enqueue enqueue_many extend release settle",
+        "by_hand_async": (
+            "claim_async enqueue_async enqueue_many_async extend_async purge_async redrive_async "
+            "release_async settle_async stats_async"
+        ),
         "care": "Count Kept Purged Stats purge redrive stats",
         "claims": "Claim",
+        "claims_async": "AsyncClaim",
         "clock": "utcnow",
-        "connections": "Connection MySQLConnection PostgresConnection SQLiteConnection",
+        "connections": (
+            "AsyncPostgresConnection Connection MySQLConnection PostgresConnection SQLiteConnection"
+        ),
         "deliveries": "AdvisoryDelivery LeaseDelivery RowLockDelivery",
         "errors": (
             "AlreadyQueued AlreadySettled BatchRolledBack ClaimError ClaimLost ClocksApart CommitRefused "
@@ -86,11 +112,13 @@ else:
             "SchemaMismatch ServerTooOld ServerUnfit SettlementUnknown StatementFailed "
             "TransactionOpen UnsupportedServer WrongConnection"
         ),
+        "inserting": "NAMED NUMERIC PYFORMAT SQLALCHEMY Parameters Style insert",
         "outcomes": "Ack DeadLetter Discard Retry RetryAfter",
         "protocols.fifo": "Turn",
         "protocols.scope": "ONLY TABLE UNGROUPED group",
         "queue": "Column Queue Relation",
         "transactions": "transaction",
+        "transactions_async": "transaction_async",
         "worker.core": "Unfinished",
         "worker.events": "Event EventKind",
         "worker.faces": "AsyncWorker Worker",

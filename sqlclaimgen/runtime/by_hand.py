@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from sqlclaimgen.runtime import calls
@@ -20,18 +20,30 @@ N = TypeVar("N")
 I = TypeVar("I")
 L = TypeVar("L", bound=LeaseDelivery[Any, Any])
 
+_NOW = timedelta(0)
 
-def enqueue(queue: Queue[Any, Any, N, I], conn: Connection, new: N, delay: timedelta) -> I:
+
+def enqueue(
+    queue: Queue[Any, Any, N, I],
+    conn: Connection,
+    new: N,
+    delay: timedelta = _NOW,
+    at: datetime | None = None,
+) -> I:
     """Add a row in the transaction of `conn`, never committing it. Returns the row's id."""
-    return enqueue_many(queue, conn, [new], delay)[0]
+    return enqueue_many(queue, conn, [new], delay, at)[0]
 
 
 def enqueue_many(
-    queue: Queue[Any, Any, N, I], conn: Connection, rows: Iterable[N], delay: timedelta
+    queue: Queue[Any, Any, N, I],
+    conn: Connection,
+    rows: Iterable[N],
+    delay: timedelta = _NOW,
+    at: datetime | None = None,
 ) -> list[I]:
     """Add rows in the transaction of `conn`. Returns their ids, in order."""
     session = session_of(conn, table=queue.table)
-    return drive(session, calls.enqueue_many(queue, session, rows, delay), table=queue.table)
+    return drive(session, calls.enqueue_many(queue, session, rows, delay, at), table=queue.table)
 
 
 def claim(queue: Queue[D, Any, Any, Any], conn: Connection, scope: Scope, limit: int) -> Claim[D]:

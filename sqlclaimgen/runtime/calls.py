@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from sqlclaimgen.runtime import (
@@ -55,7 +55,11 @@ def read_clock(state: State, bound: Bound) -> Protocol[None]:
 
 
 def enqueue_many(
-    queue: Queue[Any, Any, N, I], state: State, rows: Iterable[N], delay: timedelta
+    queue: Queue[Any, Any, N, I],
+    state: State,
+    rows: Iterable[N],
+    delay: timedelta,
+    at: datetime | None,
 ) -> Protocol[list[I]]:
     """Add rows in the open transaction. Returns their ids, in order."""
     bound = queue.bind(state.dialect)
@@ -63,7 +67,7 @@ def enqueue_many(
     yield from looking.at_zone(state, bound)
     ids: list[I] = []
     for new in rows:
-        ids.append((yield from timed(state, bound, enqueuing.enqueue(bound, new, delay))))
+        ids.append((yield from timed(state, bound, enqueuing.enqueue(bound, new, delay, at))))
         publishing.enqueued(queue, state)
     return ids
 

@@ -10,6 +10,7 @@ from sqlclaimgen.runtime.calls import Opened
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.drivers.base import Session
 from sqlclaimgen.runtime.driving import drive
+from sqlclaimgen.runtime.errors import Closed
 from sqlclaimgen.runtime.protocols.fifo import Turn
 
 D = TypeVar("D")
@@ -20,6 +21,7 @@ class Deliveries(Generic[D]):
     passes over those whose lease ended meanwhile."""
 
     def __init__(self) -> None:
+        self._opened: Opened | None = None
         self._deliveries: Sequence[D] = ()
         self.resume: Turn | None = None
         """For the next claim of all groups of a FIFO table: which group's turn it is."""
@@ -27,19 +29,27 @@ class Deliveries(Generic[D]):
         """Whether groups were left that nothing was asked of: the next claim may bring rows where this
         one brought none."""
 
-    _opened: Opened
-
     def _hold(self, opened: Opened) -> None:
         self._opened = opened
         self._deliveries = opened.deliveries
         self.resume, self.more = opened.taken.resume, opened.taken.more
 
+    def _held(self) -> Opened:
+        if self._opened is None:
+            raise Closed(
+                "nothing was claimed: a claim over an asyncio connection claims when its `async with` block "
+                "is entered.",
+                table="",
+            )
+        return self._opened
+
     def __len__(self) -> int:
         return len(self._deliveries)
 
     def __iter__(self) -> Iterator[D]:
+        opened = self._held()
         for delivery in self._deliveries:
-            if self._opened.handed_out(cast("Delivery[Any, Any]", delivery)):
+            if opened.handed_out(cast("Delivery[Any, Any]", delivery)):
                 yield delivery
 
 
@@ -61,5 +71,5 @@ class Claim(Deliveries[D]):
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        leaving = self._opened.leave(error)
-        drive(self._session, leaving, table=self._opened.table)
+        opened = self._held()
+        drive(self._session, opened.leave(error), table=opened.table)

@@ -58,6 +58,8 @@ class Codec:
     dialect: ClassVar[str] = "postgres"
     unordered: ClassVar[bool] = False
     """Whether a claim's rows come back in no order (SQLite's RETURNING), so that they are sorted here."""
+    backticks: ClassVar[bool] = False
+    """Whether names stand in backticks, and a backslash escapes in strings."""
     checks_early: ClassVar[bool] = True
     """Whether what a COMMIT would check can be checked before it."""
 
@@ -117,6 +119,7 @@ class MySQLCodec(Codec):
     """For PyMySQL: times are naive and in UTC, for it drops an offset without a word."""
 
     dialect = "mysql"
+    backticks = True
     checks_early = False
 
     def encode(self, kind: str, value: Any) -> Any:

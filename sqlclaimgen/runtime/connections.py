@@ -14,6 +14,15 @@ class PostgresConnection(Protocol):
     def rollback(self) -> None: ...
 
 
+class AsyncPostgresConnection(Protocol):
+    """A psycopg 3 asyncio connection."""
+
+    @property
+    def pgconn(self) -> Any: ...
+    async def commit(self) -> None: ...
+    async def rollback(self) -> None: ...
+
+
 class SQLiteConnection(Protocol):
     """A sqlite3 connection."""
 

@@ -7,6 +7,7 @@ import sys
 from typing import Any, TypeVar
 
 from sqlclaimgen.runtime.drivers.base import Session, State
+from sqlclaimgen.runtime.drivers.foreign import unserved
 from sqlclaimgen.runtime.errors import FaultKind, StatementFailed, UnsupportedServer
 from sqlclaimgen.runtime.steps import Protocol, Result, Run, Step
 
@@ -28,13 +29,7 @@ def session_of(connection: Any, *, table: str) -> Session:
     if psycopg is not None and isinstance(connection, psycopg.Connection):
         from sqlclaimgen.runtime.drivers.psycopg import PsycopgSession
 
-        if connection.info.pipeline_status:
-            # claimed rows would not be read, and every settlement would look like one that counted
-            raise UnsupportedServer(
-                f"{table}: this connection is in pipeline mode, where answers come later than they are "
-                "needed here. Leave its pipeline() block first, or use another connection.",
-                table=table,
-            )
+        refuse_pipeline(connection, table=table)
         return PsycopgSession(connection)
     pymysql = sys.modules.get("pymysql")
     if pymysql is not None and isinstance(connection, pymysql.connections.Connection):
@@ -46,16 +41,18 @@ def session_of(connection: Any, *, table: str) -> Session:
         from sqlclaimgen.runtime.drivers.sqlite import SQLiteSession
 
         return SQLiteSession(connection)
-    raise UnsupportedServer(
-        f"{table}: a {_kind(connection)} is no connection of psycopg, PyMySQL or "
-        "sqlite3. Pass the driver's own blocking connection.",
-        table=table,
-    )
+    raise unserved(connection, table=table)
 
 
-def _kind(connection: object) -> str:
-    kind: type[object] = type(connection)
-    return f"{kind.__module__}.{kind.__qualname__}"
+def refuse_pipeline(connection: Any, *, table: str) -> None:
+    """Raise UnsupportedServer for a psycopg connection in pipeline mode."""
+    if connection.info.pipeline_status:
+        # claimed rows would not be read, and every settlement would look like one that counted
+        raise UnsupportedServer(
+            f"{table}: this connection is in pipeline mode, where answers come later than they are "
+            "needed here. Leave its pipeline() block first, or use another connection.",
+            table=table,
+        )
 
 
 def failure(table: str, step: Step, error: BaseException, kind: FaultKind) -> StatementFailed:

@@ -22,13 +22,19 @@ _MYSQL = re.compile(
 )
 
 
+def _doubled(text: str) -> str:
+    return text.replace("%", "%%")
+
+
 def _respell(
-    pattern: re.Pattern[str], sql: str, placeholder: Callable[[str], str], percent: str = "%%"
+    pattern: re.Pattern[str],
+    sql: str,
+    placeholder: Callable[[str], str],
+    kept: Callable[[str], str] = _doubled,
 ) -> str:
     def one(match: re.Match[str]) -> str:
-        if name := match["name"]:
-            return placeholder(name)
-        return match[0].replace("%", percent)
+        name = match["name"]
+        return placeholder(name) if name else kept(match[0])
 
     return pattern.sub(one, sql)
 
@@ -47,9 +53,16 @@ def names(sql: str, *, backslashes: bool = False) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name))
 
 
-def replaced(sql: str, literal: Callable[[str], str], *, backslashes: bool = False) -> str:
-    """The statement with a literal for each placeholder, for a person's eyes and a client's prompt."""
-    return _respell(_MYSQL if backslashes else _ANSI, sql, literal, percent="%")
+def replaced(
+    sql: str,
+    placeholder: Callable[[str], str],
+    *,
+    backslashes: bool = False,
+    kept: Callable[[str], str] = str,
+) -> str:
+    """The statement with something else for each placeholder: a literal, or another spelling. `kept` is
+    given its quoted names and strings, its comments and each `%`."""
+    return _respell(_MYSQL if backslashes else _ANSI, sql, placeholder, kept)
 
 
 def expanded(sql: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -60,11 +60,11 @@ def _environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT), **more}
 
 
-def _run(made: Generated, *command: str) -> str:
+def _run(made: Generated, *command: str, **more: str) -> str:
     done = subprocess.run(
         [sys.executable, *command],
         cwd=made.folder,
-        env=_environment(),
+        env=_environment(**more),
         capture_output=True,
         text=True,
         timeout=90,
@@ -112,6 +112,7 @@ def test_every_program_is_run_here() -> None:
         "threads.py",
         "threads_postgres.py",
         "loop_postgres.py",
+        "by_hand_postgres.py",
         "nightly.py",
         "transactional.py",
         "events.py",
@@ -163,6 +164,15 @@ def test_on_postgres(made: Generated, postgres_database: PostgresDatabase, progr
     assert database.value("SELECT COUNT(*) FROM mails") == 0
     connection.close()
     database.wait_until_idle()
+
+
+def test_by_hand_on_postgres(made: Generated, postgres_database: PostgresDatabase) -> None:
+    database = postgres_database
+    database.load_with_client(made.folder / "sql/postgres/mails.ddl.sql")
+    said = _run(made, "by_hand_postgres.py", DATABASE_URL=database.dsn)
+    assert said == "sent to a@example.org\n"
+    assert database.value("SELECT COUNT(*) FROM mails") == 0
+    assert database.execute("SELECT * FROM orders") == [("a@example.org", True)]
 
 
 def test_cron(made: Generated, app: sqlite3.Connection) -> None:

@@ -11,14 +11,22 @@ __all__ = ["pytestmark"]
 RIGHT = '''"""A team's code."""
 
 import sqlite3
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pymysql
 
 from app.models import Customer, Report
 from queues import advisory_small, lease_all, lease_small, row_lock_small
-from sqlclaimgen.runtime import AsyncWorker, RetryAfter, Worker, transaction
+from sqlclaimgen.runtime import (
+    NAMED,
+    NUMERIC,
+    AsyncWorker,
+    RetryAfter,
+    Worker,
+    transaction,
+    transaction_async,
+)
 
 
 def produce(conn: psycopg.Connection, light: sqlite3.Connection) -> int:
@@ -46,6 +54,23 @@ def by_hand(conn: psycopg.Connection) -> None:
             one.retry(conn)
 
 
+async def over_asyncio(conn: psycopg.AsyncConnection) -> int:
+    new = lease_all.New(id=1, queue="q", customer=Customer("c"), payload=Report(id=7))
+    async with lease_all.claim_async(conn, group="q", limit=10) as deliveries:
+        for delivery in deliveries:
+            report: Report = delivery.row.payload
+            async with transaction_async(conn):
+                if report.id and delivery.attempt < 3 and not delivery.lost:
+                    await delivery.ack_async(conn)
+    async with advisory_small.claim_async(conn) as ones:
+        for one in ones:
+            await one.retry_async(conn)
+    numbered: tuple[str, tuple[object, ...]] = lease_all.insert(new, NUMERIC, dialect="postgres")
+    named: tuple[str, dict[str, object]] = lease_all.insert(new, NAMED, dialect="sqlite")
+    dead = (await lease_all.redrive_async(conn, limit=len(numbered) + len(named)))[0]
+    return dead + await lease_all.enqueue_async(conn, new, at=datetime.now(UTC))
+
+
 def handler(delivery: lease_all.Delivery) -> lease_all.Outcome | None:
     return RetryAfter(timedelta(minutes=5)) if delivery.row.payload.id else None
 
@@ -69,7 +94,7 @@ import pymysql
 
 from app.models import Customer, Report
 from queues import advisory_small, lease_all, lease_one, lease_small, row_lock_small
-from sqlclaimgen.runtime import AsyncWorker, DeadLetter, RetryAfter, Worker
+from sqlclaimgen.runtime import NUMERIC, AsyncWorker, DeadLetter, RetryAfter, Worker, transaction_async
 
 new = lease_all.New(id=1, queue="q", customer=Customer("c"), payload=Report(id=7))
 
@@ -98,12 +123,32 @@ def wrong(
     whole.row.note = "x"  # E frozen
     whole.row.locked_until  # E not a Row's
     lease_all.enqueue(unblocking, new)  # E asynchronous
+    whole.ack(unblocking)  # E asynchronous
+    whole.ack_async(conn)  # E blocking, and not awaited
+    lease_all.claim_async(conn, group="q")  # E blocking
+    small.retry_after_async(unblocking, timedelta(minutes=5))  # E no such outcome
+    lease_one.enqueue_async(unblocking, lease_one.New(id=1))  # E no asyncio driver
+    lease_all.insert(new, NUMERIC, dialect="oracle")  # E not its dialect
+    lease_all.insert(new, NUMERIC, dialect="postgres")[1].keys()  # E a tuple
+    lease_all.insert(small.row, NUMERIC, dialect="postgres")  # E not a New
+    transaction_async(conn)  # E blocking
     lease_all.enqueue(conn.cursor(), new)  # E a cursor
     lease_one.enqueue(conn, lease_one.New(id=1))  # E for SQLite alone
     row_lock_small.claim(light)  # E not for SQLite
     lease_one.claim(pymysql.connect())  # E not for MySQL
     lease_all.enqueue(conn, lease_small.New(id=1, payload="x"))  # E another table's row
     lease_small.enqueue(conn, lease_small.New(id=1, payload="x"), delay=timedelta(1))  # E no retry_after
+
+
+async def wrong_async(conn: psycopg.AsyncConnection, blocking: psycopg.Connection) -> None:
+    with lease_all.claim_async(conn, group="q") as deliveries:  # E async with
+        pass
+    async with lease_all.claim(blocking, group="q") as others:  # E with
+        pass
+    await lease_all.claim_async(conn, group="q")  # E async with
+    lease_all.enqueue_async(conn, new)  # E not awaited
+    await lease_all.enqueue_async(conn, lease_small.New(id=1, payload="x"))  # E another table's row
+    await lease_all.enqueue_async(conn, new, at="tomorrow")  # E a datetime
 
 
 def delayed(delivery: lease_small.Delivery) -> RetryAfter:

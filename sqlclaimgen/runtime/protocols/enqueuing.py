@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlclaimgen.runtime.errors import AlreadyQueued, FaultKind, StatementFailed
@@ -13,18 +13,12 @@ from sqlclaimgen.runtime.steps import Protocol
 from sqlclaimgen.runtime.values import encoded
 
 
-def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
+def enqueue(bound: Bound, new: Any, delay: timedelta, at: datetime | None = None) -> Protocol[Any]:
     """Insert one row and return its id. Raises AlreadyQueued when its dedupe key is in the table, and
-    TypeError or ValueError for what is no New of this table, or has a value that does not encode."""
+    what `parameters` raises."""
     queue = bound.queue
-    _check_class(bound, new)
-    checked_delay(delay)
-    parameters = {column.field: _encoded(bound, column, new) for column in queue.enqueued}
-    if queue.retry_after is not None:
-        due = due_at(bound.now(), delay)
-        parameters[queue.retry_after.field] = bound.codec.encode(queue.retry_after.kind, due)
     try:
-        result = yield from bound.run("enqueue", parameters)
+        result = yield from bound.run("enqueue", parameters(bound, new, delay, at))
     except StatementFailed as error:
         if error.kind is FaultKind.UNIQUE and _names(error, queue.dedupe_index):
             raise _queued(bound, new) from error
@@ -37,6 +31,30 @@ def enqueue(bound: Bound, new: Any, delay: timedelta) -> Protocol[Any]:
         raise _queued(bound, new)
     # MySQL returns nothing: the id is the producer's, or the last one that was generated
     return getattr(new, queue.id_field, result.last_id)
+
+
+def parameters(bound: Bound, new: Any, delay: timedelta, at: datetime | None) -> dict[str, Any]:
+    """The parameters of the statement. The row is due at `at`, or after `delay`. Raises TypeError or
+    ValueError for what is no New of this table, or has a value that does not encode."""
+    queue = bound.queue
+    _check_class(bound, new)
+    checked_delay(delay)
+    values = {column.field: _encoded(bound, column, new) for column in queue.enqueued}
+    if queue.retry_after is not None:
+        due = due_at(bound.now(), delay) if at is None else _checked_time(bound, at, delay)
+        values[queue.retry_after.field] = bound.codec.encode(queue.retry_after.kind, due)
+    return values
+
+
+def _checked_time(bound: Bound, at: datetime, delay: timedelta) -> datetime:
+    table = bound.queue.table
+    if delay:
+        raise ValueError(f"{table}: enqueue takes either delay or at, and was given both.")
+    if at.tzinfo is None:
+        raise ValueError(
+            f"{table}: at is {at!r}, without a time zone, so nobody could say which moment it is."
+        )
+    return at
 
 
 def _check_class(bound: Bound, new: object) -> None:
