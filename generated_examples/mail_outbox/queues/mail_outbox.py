@@ -16,6 +16,7 @@ __all__ = [
     "QUEUE",
     "TABLE",
     "Ack",
+    "AsyncConnection",
     "Connection",
     "Delivery",
     "Discard",
@@ -25,10 +26,16 @@ __all__ = [
     "RetryAfter",
     "Row",
     "claim",
+    "claim_async",
     "enqueue",
+    "enqueue_async",
     "enqueue_many",
+    "enqueue_many_async",
+    "insert",
     "purge",
+    "purge_async",
     "stats",
+    "stats_async",
 ]
 
 from mail.messages import Message as _Message
@@ -36,6 +43,7 @@ from mail.messages import Message as _Message
 TABLE = "mail_outbox"
 
 Connection: _t.TypeAlias = _runtime.PostgresConnection | _runtime.MySQLConnection
+AsyncConnection: _t.TypeAlias = _runtime.AsyncPostgresConnection
 Outcome: _t.TypeAlias = Ack | Retry | RetryAfter | Discard
 
 
@@ -80,7 +88,11 @@ class Delivery(_runtime.RowLockDelivery[Row, int]):
         """Finish the row."""
         _runtime.settle(conn, self, Ack())
 
-    def retry(self, conn: Connection, error: str | None = None) -> None:
+    def retry(
+        self,
+        conn: Connection,
+        error: str | None = None,
+    ) -> None:
         """Make the row due now, behind what waits."""
         _runtime.settle(conn, self, Retry(error))
 
@@ -94,8 +106,33 @@ class Delivery(_runtime.RowLockDelivery[Row, int]):
         _runtime.settle(conn, self, RetryAfter(delay, error))
 
     def discard(self, conn: Connection) -> None:
-        """Finish the row as ack does. Only a worker's events tell the two apart."""
+        """Finish the row like ack, counted apart."""
         _runtime.settle(conn, self, Discard())
+
+    async def ack_async(self, conn: AsyncConnection) -> None:
+        """Finish the row."""
+        await _runtime.settle_async(conn, self, Ack())
+
+    async def retry_async(
+        self,
+        conn: AsyncConnection,
+        error: str | None = None,
+    ) -> None:
+        """Make the row due now, behind what waits."""
+        await _runtime.settle_async(conn, self, Retry(error))
+
+    async def retry_after_async(
+        self,
+        conn: AsyncConnection,
+        delay: _datetime.timedelta,
+        error: str | None = None,
+    ) -> None:
+        """Make the row due again after ``delay``."""
+        await _runtime.settle_async(conn, self, RetryAfter(delay, error))
+
+    async def discard_async(self, conn: AsyncConnection) -> None:
+        """Finish the row like ack, counted apart."""
+        await _runtime.settle_async(conn, self, Discard())
 
 
 def enqueue(
@@ -103,12 +140,14 @@ def enqueue(
     new: New,
     *,
     delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
 ) -> int:
     """Add a row in the transaction of ``conn``, never committing it.
 
+    It is due after ``delay``, or at ``at``.
     Returns the row's id. Raises AlreadyQueued for a dedupe key in the table.
     """
-    return _runtime.enqueue(QUEUE, conn, new, delay)
+    return _runtime.enqueue(QUEUE, conn, new, delay, at)
 
 
 def enqueue_many(
@@ -116,9 +155,51 @@ def enqueue_many(
     rows: _Iterable[New],
     *,
     delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
 ) -> list[int]:
     """Add rows in the transaction of ``conn``. Returns their ids, in order."""
-    return _runtime.enqueue_many(QUEUE, conn, rows, delay)
+    return _runtime.enqueue_many(QUEUE, conn, rows, delay, at)
+
+
+async def enqueue_async(
+    conn: AsyncConnection,
+    new: New,
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
+) -> int:
+    """Add a row in the transaction of ``conn``, never committing it.
+
+    It is due after ``delay``, or at ``at``.
+    Returns the row's id. Raises AlreadyQueued for a dedupe key in the table.
+    """
+    return await _runtime.enqueue_async(QUEUE, conn, new, delay, at)
+
+
+async def enqueue_many_async(
+    conn: AsyncConnection,
+    rows: _Iterable[New],
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
+) -> list[int]:
+    """Add rows in the transaction of ``conn``. Returns their ids, in order."""
+    return await _runtime.enqueue_many_async(QUEUE, conn, rows, delay, at)
+
+
+def insert(
+    new: New,
+    style: _runtime.Style[_runtime.Parameters],
+    *,
+    dialect: _t.Literal["postgres", "mysql", "mariadb"],
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
+) -> tuple[str, _runtime.Parameters]:
+    """Return the statement of ``enqueue`` and its parameters, for another driver.
+
+    Read all of its answer: the row's id, except on MySQL. No row: its key is queued.
+    """
+    return _runtime.insert(QUEUE, new, dialect, style, delay, at)
 
 
 def claim(
@@ -132,6 +213,19 @@ def claim(
     Raises TransactionOpen when ``conn`` has a transaction open.
     """
     return _runtime.claim(QUEUE, conn, _runtime.ONLY, limit)
+
+
+def claim_async(
+    conn: AsyncConnection,
+    *,
+    limit: int = 1,
+) -> _runtime.AsyncClaim[Delivery]:
+    """Take up to ``limit`` due rows.
+
+    ``async with`` claims when its block is entered, and gives back when it is left.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return _runtime.claim_async(QUEUE, conn, _runtime.ONLY, limit)
 
 
 def stats(
@@ -155,6 +249,29 @@ def purge(
     Raises TransactionOpen when ``conn`` has a transaction open.
     """
     return _runtime.purge(QUEUE, conn, older_than, limit, pause)
+
+
+async def stats_async(
+    conn: AsyncConnection,
+) -> _runtime.Stats:
+    """Count the rows that are due, delayed, in work and dead, up to 10,000."""
+    return await _runtime.stats_async(QUEUE, conn, _runtime.ONLY)
+
+
+async def purge_async(
+    conn: AsyncConnection,
+    *,
+    older_than: _datetime.timedelta,
+    limit: int | None = None,
+    pause: _datetime.timedelta = _datetime.timedelta(0),
+) -> _runtime.Purged:
+    """Delete rows that were finished longer than ``older_than`` ago. Returns how many.
+
+    A thousand rows a transaction, ``pause`` between them; ``limit`` rows at most.
+    A row that the database refuses to delete stays, and is in ``kept`` of the result.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return await _runtime.purge_async(QUEUE, conn, older_than, limit, pause)
 
 
 _SQL: dict[str, dict[str, str]] = {

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses as _dataclasses
-import datetime as _datetime
 import typing as _t
 from collections.abc import Iterable as _Iterable
 
@@ -16,6 +15,7 @@ __all__ = [
     "QUEUE",
     "TABLE",
     "Ack",
+    "AsyncConnection",
     "Connection",
     "Delivery",
     "Discard",
@@ -24,14 +24,20 @@ __all__ = [
     "Retry",
     "Row",
     "claim",
+    "claim_async",
     "enqueue",
+    "enqueue_async",
     "enqueue_many",
+    "enqueue_many_async",
+    "insert",
     "stats",
+    "stats_async",
 ]
 
 TABLE = "minimal"
 
 Connection: _t.TypeAlias = _runtime.PostgresConnection | _runtime.MySQLConnection
+AsyncConnection: _t.TypeAlias = _runtime.AsyncPostgresConnection
 Outcome: _t.TypeAlias = Ack | Retry | Discard
 
 
@@ -68,8 +74,20 @@ class Delivery(_runtime.RowLockDelivery[Row, int]):
         _runtime.settle(conn, self, Retry())
 
     def discard(self, conn: Connection) -> None:
-        """Finish the row as ack does. Only a worker's events tell the two apart."""
+        """Finish the row like ack, counted apart."""
         _runtime.settle(conn, self, Discard())
+
+    async def ack_async(self, conn: AsyncConnection) -> None:
+        """Finish the row."""
+        await _runtime.settle_async(conn, self, Ack())
+
+    async def retry_async(self, conn: AsyncConnection) -> None:
+        """Make the row due now, behind what waits."""
+        await _runtime.settle_async(conn, self, Retry())
+
+    async def discard_async(self, conn: AsyncConnection) -> None:
+        """Finish the row like ack, counted apart."""
+        await _runtime.settle_async(conn, self, Discard())
 
 
 def enqueue(
@@ -80,7 +98,7 @@ def enqueue(
 
     Returns the row's id.
     """
-    return _runtime.enqueue(QUEUE, conn, new, _datetime.timedelta(0))
+    return _runtime.enqueue(QUEUE, conn, new)
 
 
 def enqueue_many(
@@ -88,7 +106,39 @@ def enqueue_many(
     rows: _Iterable[New],
 ) -> list[int]:
     """Add rows in the transaction of ``conn``. Returns their ids, in order."""
-    return _runtime.enqueue_many(QUEUE, conn, rows, _datetime.timedelta(0))
+    return _runtime.enqueue_many(QUEUE, conn, rows)
+
+
+async def enqueue_async(
+    conn: AsyncConnection,
+    new: New,
+) -> int:
+    """Add a row in the transaction of ``conn``, never committing it.
+
+    Returns the row's id.
+    """
+    return await _runtime.enqueue_async(QUEUE, conn, new)
+
+
+async def enqueue_many_async(
+    conn: AsyncConnection,
+    rows: _Iterable[New],
+) -> list[int]:
+    """Add rows in the transaction of ``conn``. Returns their ids, in order."""
+    return await _runtime.enqueue_many_async(QUEUE, conn, rows)
+
+
+def insert(
+    new: New,
+    style: _runtime.Style[_runtime.Parameters],
+    *,
+    dialect: _t.Literal["postgres", "mysql", "mariadb"],
+) -> tuple[str, _runtime.Parameters]:
+    """Return the statement of ``enqueue`` and its parameters, for another driver.
+
+    Read all of its answer: the row's id, except on MySQL.
+    """
+    return _runtime.insert(QUEUE, new, dialect, style)
 
 
 def claim(
@@ -104,11 +154,31 @@ def claim(
     return _runtime.claim(QUEUE, conn, _runtime.ONLY, limit)
 
 
+def claim_async(
+    conn: AsyncConnection,
+    *,
+    limit: int = 1,
+) -> _runtime.AsyncClaim[Delivery]:
+    """Take up to ``limit`` due rows.
+
+    ``async with`` claims when its block is entered, and gives back when it is left.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return _runtime.claim_async(QUEUE, conn, _runtime.ONLY, limit)
+
+
 def stats(
     conn: Connection,
 ) -> _runtime.Stats:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
     return _runtime.stats(QUEUE, conn, _runtime.ONLY)
+
+
+async def stats_async(
+    conn: AsyncConnection,
+) -> _runtime.Stats:
+    """Count the rows that are due, delayed, in work and dead, up to 10,000."""
+    return await _runtime.stats_async(QUEUE, conn, _runtime.ONLY)
 
 
 _SQL: dict[str, dict[str, str]] = {
