@@ -17,6 +17,7 @@ __all__ = [
     "QUEUE",
     "TABLE",
     "Ack",
+    "AsyncConnection",
     "Connection",
     "DeadLetter",
     "Delivery",
@@ -27,18 +28,27 @@ __all__ = [
     "RetryAfter",
     "Row",
     "claim",
+    "claim_async",
     "enqueue",
+    "enqueue_async",
     "enqueue_many",
+    "enqueue_many_async",
     "extend",
+    "extend_async",
+    "insert",
     "redrive",
+    "redrive_async",
     "release",
+    "release_async",
     "stats",
+    "stats_async",
 ]
 
 TABLE = "hooks.calls"
 LEASE = _datetime.timedelta(seconds=20)
 
 Connection: _t.TypeAlias = _runtime.PostgresConnection | _runtime.MySQLConnection
+AsyncConnection: _t.TypeAlias = _runtime.AsyncPostgresConnection
 Outcome: _t.TypeAlias = Ack | Retry | RetryAfter | Discard | DeadLetter
 
 
@@ -81,7 +91,11 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         """Finish the row."""
         _runtime.settle(conn, self, Ack())
 
-    def retry(self, conn: Connection, error: str | None = None) -> None:
+    def retry(
+        self,
+        conn: Connection,
+        error: str | None = None,
+    ) -> None:
         """Make the row due now, behind what waits."""
         _runtime.settle(conn, self, Retry(error))
 
@@ -95,7 +109,7 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         _runtime.settle(conn, self, RetryAfter(delay, error))
 
     def discard(self, conn: Connection) -> None:
-        """Finish the row as ack does. Only a worker's events tell the two apart."""
+        """Finish the row like ack, counted apart."""
         _runtime.settle(conn, self, Discard())
 
     def dead_letter(
@@ -107,18 +121,54 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         """Give the row up."""
         _runtime.settle(conn, self, DeadLetter(reason, error))
 
+    async def ack_async(self, conn: AsyncConnection) -> None:
+        """Finish the row."""
+        await _runtime.settle_async(conn, self, Ack())
+
+    async def retry_async(
+        self,
+        conn: AsyncConnection,
+        error: str | None = None,
+    ) -> None:
+        """Make the row due now, behind what waits."""
+        await _runtime.settle_async(conn, self, Retry(error))
+
+    async def retry_after_async(
+        self,
+        conn: AsyncConnection,
+        delay: _datetime.timedelta,
+        error: str | None = None,
+    ) -> None:
+        """Make the row due again after ``delay``."""
+        await _runtime.settle_async(conn, self, RetryAfter(delay, error))
+
+    async def discard_async(self, conn: AsyncConnection) -> None:
+        """Finish the row like ack, counted apart."""
+        await _runtime.settle_async(conn, self, Discard())
+
+    async def dead_letter_async(
+        self,
+        conn: AsyncConnection,
+        reason: str = "rejected",
+        error: str | None = None,
+    ) -> None:
+        """Give the row up."""
+        await _runtime.settle_async(conn, self, DeadLetter(reason, error))
+
 
 def enqueue(
     conn: Connection,
     new: New,
     *,
     delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
 ) -> int:
     """Add a row in the transaction of ``conn``, never committing it.
 
+    It is due after ``delay``, or at ``at``.
     Returns the row's id.
     """
-    return _runtime.enqueue(QUEUE, conn, new, delay)
+    return _runtime.enqueue(QUEUE, conn, new, delay, at)
 
 
 def enqueue_many(
@@ -126,9 +176,51 @@ def enqueue_many(
     rows: _Iterable[New],
     *,
     delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
 ) -> list[int]:
     """Add rows in the transaction of ``conn``. Returns their ids, in order."""
-    return _runtime.enqueue_many(QUEUE, conn, rows, delay)
+    return _runtime.enqueue_many(QUEUE, conn, rows, delay, at)
+
+
+async def enqueue_async(
+    conn: AsyncConnection,
+    new: New,
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
+) -> int:
+    """Add a row in the transaction of ``conn``, never committing it.
+
+    It is due after ``delay``, or at ``at``.
+    Returns the row's id.
+    """
+    return await _runtime.enqueue_async(QUEUE, conn, new, delay, at)
+
+
+async def enqueue_many_async(
+    conn: AsyncConnection,
+    rows: _Iterable[New],
+    *,
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
+) -> list[int]:
+    """Add rows in the transaction of ``conn``. Returns their ids, in order."""
+    return await _runtime.enqueue_many_async(QUEUE, conn, rows, delay, at)
+
+
+def insert(
+    new: New,
+    style: _runtime.Style[_runtime.Parameters],
+    *,
+    dialect: _t.Literal["postgres", "mariadb"],
+    delay: _datetime.timedelta = _datetime.timedelta(0),
+    at: _datetime.datetime | None = None,
+) -> tuple[str, _runtime.Parameters]:
+    """Return the statement of ``enqueue`` and its parameters, for another driver.
+
+    Read all of its answer: the row's id, except on MySQL.
+    """
+    return _runtime.insert(QUEUE, new, dialect, style, delay, at)
 
 
 def claim(
@@ -145,12 +237,32 @@ def claim(
     return _runtime.claim(QUEUE, conn, _runtime.group(group), limit)
 
 
-def extend(conn: Connection, deliveries: _Iterable[Delivery]) -> list[Delivery]:
+def claim_async(
+    conn: AsyncConnection,
+    *,
+    group: str,
+    limit: int = 1,
+) -> _runtime.AsyncClaim[Delivery]:
+    """Take up to ``limit`` due rows of one group.
+
+    ``async with`` claims when its block is entered, and gives back when it is left.
+    Raises TransactionOpen when ``conn`` has a transaction open.
+    """
+    return _runtime.claim_async(QUEUE, conn, _runtime.group(group), limit)
+
+
+def extend(
+    conn: Connection,
+    deliveries: _Iterable[Delivery],
+) -> list[Delivery]:
     """Move the expiry of every delivery in work, and commit. Returns the lost ones."""
     return _runtime.extend(QUEUE, conn, deliveries)
 
 
-def release(conn: Connection, deliveries: _Iterable[Delivery]) -> None:
+def release(
+    conn: Connection,
+    deliveries: _Iterable[Delivery],
+) -> None:
     """Give unsettled deliveries back, with their attempt. Lost ones are passed over."""
     _runtime.release(QUEUE, conn, deliveries)
 
@@ -194,6 +306,63 @@ def redrive(
     Joins the transaction open on ``conn``, or commits its own.
     """
     return _runtime.redrive(QUEUE, conn, ids, limit)
+
+
+async def extend_async(
+    conn: AsyncConnection,
+    deliveries: _Iterable[Delivery],
+) -> list[Delivery]:
+    """Move the expiry of every delivery in work, and commit. Returns the lost ones."""
+    return await _runtime.extend_async(QUEUE, conn, deliveries)
+
+
+async def release_async(
+    conn: AsyncConnection,
+    deliveries: _Iterable[Delivery],
+) -> None:
+    """Give unsettled deliveries back, with their attempt. Lost ones are passed over."""
+    await _runtime.release_async(QUEUE, conn, deliveries)
+
+
+async def stats_async(
+    conn: AsyncConnection,
+    *,
+    group: str,
+) -> _runtime.Stats:
+    """Count the rows of one group that are due, delayed, in work and dead, up to 10,000."""
+    return await _runtime.stats_async(QUEUE, conn, _runtime.group(group))
+
+
+@_t.overload
+async def redrive_async(
+    conn: AsyncConnection,
+    *,
+    ids: _Iterable[int],
+) -> list[int]: ...
+
+
+@_t.overload
+async def redrive_async(
+    conn: AsyncConnection,
+    *,
+    limit: int,
+) -> list[int]: ...
+
+
+async def redrive_async(
+    conn: AsyncConnection,
+    *,
+    ids: _Iterable[int] | None = None,
+    limit: int | None = None,
+) -> list[int]:
+    """Bring dead letters back, due now, from their first attempt. Returns their ids.
+
+    ``ids`` names them; an id that is no dead letter is left out. None comes back, and
+    AlreadyQueued is raised, when one of them is queued again.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    Joins the transaction open on ``conn``, or commits its own.
+    """
+    return await _runtime.redrive_async(QUEUE, conn, ids, limit)
 
 
 _SQL: dict[str, dict[str, str]] = {
