@@ -4,6 +4,7 @@
 #   make test [ARGS=...]    all tests, on real servers that it fetches where they are missing
 #   make test-newer         what differs by version, on the newest PostgreSQL and MariaDB of Debian
 #   make soak MINUTES=10    the long explorations, sharing that time
+#   make fuzz CASES=200000  random descriptions; FROM=1000000 begins at another case
 #   make check              linters, formatter, both type checkers
 #   make format             what the linter and the formatter can do by themselves
 #   make servers            the database servers alone; prints their versions and how to run them
@@ -14,6 +15,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 MINUTES ?= 10
+CASES ?= 200000
+FROM ?= 0
 # Processes that share the tests, each with servers of its own. A file's tests stay together.
 PARALLEL ?= 2
 ARGS ?=
@@ -24,7 +27,7 @@ NEWER := tests/test_servers.py tests/conformance/test_statements_run.py tests/co
 	tests/conformance/row_lock/test_contention.py tests/conformance/row_lock/test_locks.py \
 	tests/conformance/advisory/test_taking.py tests/conformance/fifo/test_fifo_exclusion.py
 
-.PHONY: demo test test-newer soak check format servers dev dist clean
+.PHONY: demo test test-newer soak fuzz check format servers dev dist clean
 .DEFAULT_GOAL := test
 
 demo: $(VENV)/.package
@@ -39,6 +42,9 @@ test-newer: dev servers
 
 soak: dev servers
 	SOAK_MINUTES=$(MINUTES) $(BIN)/pytest -m soak $(ARGS)
+
+fuzz: dev
+	FUZZ_CASES=$(CASES) FUZZ_FROM=$(FROM) $(BIN)/pytest -n $(PARALLEL) -m fuzz -rP tests/fuzz $(ARGS)
 
 check: dev
 	$(BIN)/ruff check .
