@@ -62,13 +62,15 @@ class Difference:
         """How long the file is that is generated, or else the one that is there."""
         return len((self.wanted or self.found or "").splitlines())
 
-    def diff(self) -> str:
-        """From the file on disk to the one generated, as a unified diff."""
+    def diff(self, folder: Path | None = None) -> str:
+        """From the file on disk to the one generated, as a unified diff. Paths are those below
+        `folder`, relative to the description's where it is None."""
+        path = (folder / self.path if folder else self.path).as_posix().lstrip("/")
         lines = difflib.unified_diff(
             (self.found or "").splitlines(keepends=True),
             (self.wanted or "").splitlines(keepends=True),
-            "/dev/null" if self.found is None else f"a/{self.path}",
-            "/dev/null" if self.wanted is None else f"b/{self.path}",
+            "/dev/null" if self.found is None else f"a/{path}",
+            "/dev/null" if self.wanted is None else f"b/{path}",
         )
         return "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -76,7 +76,9 @@ def _cache(name: str) -> Path | None:
     """A folder for what can be made again; None where there should or can be none."""
     if sys.dont_write_bytecode:
         return None
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    named = (os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("LOCALAPPDATA", ""))
+    # a relative one would be made in every folder where a command runs
+    base = next((one for one in named if Path(one).is_absolute()), None)
     try:
         place = (Path(base) if base else Path.home() / ".cache") / "sqlclaimgen" / name
         place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -18,6 +18,9 @@ def main() -> None:
     gc.disable()
     # plugins are the business of programs; looking for them reads every installed package
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # a stream that was closed, as by `>&-`, is None
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = sys.stderr or io.StringIO()
     for stream in (sys.stdout, sys.stderr):
         # a terminal that lacks a character is no reason to stop
         if isinstance(stream, io.TextIOWrapper):

@@ -1,5 +1,6 @@
 """The commands and their options. What each does is in a module of its own, imported when it runs."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -14,15 +15,21 @@ app = typer.Typer(
     name="sqlclaimgen",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    # rich still writes bold where colours are off
+    rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Generates the SQL and the typed Python that claim rows of your own tables, each row once.",
 )
 
 _File = Annotated[
-    Path, typer.Argument(metavar="TABLES.TOML", help="The description, or the folder it is in.")
+    Path,
+    typer.Argument(
+        metavar="TABLES.TOML", readable=False, help="The description, or the folder it is in."
+    ),
 ]
 _FileOption = Annotated[
-    Path, typer.Option("--file", "-f", help="The description, or the folder it is in.")
+    Path,
+    typer.Option("--file", "-f", readable=False, help="The description, or the folder it is in."),
 ]
 _Format = Annotated[Format, typer.Option("--format", help="Who reads the result.")]
 _Errors = Annotated[ErrorFormat, typer.Option("--error-format", help="How mistakes are reported.")]
@@ -72,6 +79,12 @@ def build(
     with reporting(error_format):
         from sqlclaimgen.cli import building
 
+        if check and (stdout or force):
+            fail(
+                "--check writes and prints no files", "Leave out --stdout and --force, or --check."
+            )
+        if stdout and force:
+            fail("--stdout writes no files", "Leave out --force, or --stdout.")
         if check:
             code = building.check(tables, error_format, format)
         elif stdout:

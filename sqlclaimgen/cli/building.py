@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path, PurePosixPath
 
+    from sqlclaimgen.description import Description
+
 _DRAIN = "Drain the running consumers of the table before the new ones start."
 
 
@@ -35,26 +38,25 @@ def build(path: Path, errors: ErrorFormat, form: Format, *, force: bool) -> int:
     """Write the files. Returns the exit code."""
     description = described.read(path, errors)
     files = render(description)
-    with disk.alone(description.path.parent, _say_waiting):
+    say = _say_waiting if errors is ErrorFormat.TEXT else _say_nothing
+    with disk.alone(description.path.parent, say):
         found = output.survey(description, files)
         if found.refused and not force:
             _refuse(found, errors)
             return WRONG
         output.write(found)
+    left = [_diagnostic(found, one) for one in found.differences if one.state in LEFT]
+    console.report([dataclasses.replace(one, severity="warning") for one in left], errors)
+    _warn_of_drains(description, found, errors)
     if form is Format.JSON:
         console.out_json(_as_json(found))
         return FINE
     for one in _all(found):
-        if one.state in LEFT:
-            err(
-                f"{styled('left', 'yellow', sys.stderr)} {one.path}: {one.state}; delete it yourself"
-            )
-        else:
+        if one.state not in LEFT:
             verb = "removed" if one.wanted is None else "wrote"
             out(f"{styled(verb, 'green', sys.stdout)} {one.path}")
     if found.is_current:
         _say_current(found)
-    _warn_of_drains(found)
     return FINE
 
 
@@ -63,19 +65,19 @@ def check(path: Path, errors: ErrorFormat, form: Format) -> int:
     description = described.read(path, errors)
     found = output.survey(description, render(description))
     code = FINE if found.is_current else DIFFERENT
+    if errors is not ErrorFormat.TEXT:
+        console.report([_diagnostic(found, one) for one in _all(found)], errors)
+    _warn_of_drains(description, found, errors)
     if form is Format.JSON:
         console.out_json(_as_json(found))
         return code
     for one in _all(found):
         if not one.whole:
-            _print_diff(one)
+            _print_diff(found, one)
     if found.is_current:
         _say_current(found)
     elif errors is ErrorFormat.TEXT:
         _say_what_differs(found)
-    else:
-        console.report([_diagnostic(found, one) for one in _all(found)], errors)
-    _warn_of_drains(found)
     return code
 
 
@@ -104,6 +106,10 @@ def _refuse(found: Survey, errors: ErrorFormat) -> None:
 
 def _say_waiting() -> None:
     err("waiting for another build of this folder")
+
+
+def _say_nothing() -> None:
+    pass
 
 
 def _say_current(found: Survey) -> None:
@@ -142,12 +148,12 @@ _WORDS = {
     State.STALE_EDITED: (
         "FILE-STALE",
         "this file is no longer generated, and was edited by hand",
-        "Delete it, or take its first line out and keep it.",
+        "Delete it, or keep it as your own, without its first line.",
     ),
     State.UNLISTED: (
         "FILE-STALE",
         "this file says that it is generated, and nothing generates it",
-        "Delete it, or take its first line out and keep it.",
+        "Delete it, or keep it as your own, without its first line.",
     ),
 }
 
@@ -161,15 +167,15 @@ def _all(found: Survey) -> list[Difference]:
     return [*found.differences, *([found.lock] if found.lock else [])]
 
 
-def _warn_of_drains(found: Survey) -> None:
-    for line in found.drains:
-        err(f"{styled('warning', 'yellow', sys.stderr)}: {line}")
-        hint(_DRAIN)
+def _warn_of_drains(description: Description, found: Survey, errors: ErrorFormat) -> None:
+    file = str(description.path)
+    warnings = [Diagnostic(file, 1, 1, "DRAIN", line, _DRAIN, "warning") for line in found.drains]
+    console.report(warnings, errors)
 
 
-def _print_diff(one: Difference) -> None:
+def _print_diff(found: Survey, one: Difference) -> None:
     styles = {"+": "green", "-": "red", "@": "cyan"}
-    for line in one.diff().splitlines():
+    for line in one.diff(found.folder).splitlines():
         out(line, styles.get(line[:1]))
 
 

@@ -6,38 +6,50 @@ import sys
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
+
+from sqlclaimgen.cli.console import coloured
 
 _MOST = 200
 """Columns of a page that goes into a file or a pipe."""
 
 
+class _Page(Console):
+    """Prints words as they are: rich reads markup and emoji in a text, not in a Text."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+    def words(self, *parts: str | tuple[str, str]) -> None:
+        self.print(Text.assemble(*parts))
+
+
 def table(one: dict[str, Any]) -> None:
     """Print one table."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = _Page(highlight=False, soft_wrap=True, force_terminal=coloured(sys.stdout))
     if not sys.stdout.isatty():
         console.width = _MOST
     title = f"{one['schema']}.{one['name']}" if one["schema"] else one["name"]
-    console.print(f"[bold]{escape(one['key'])}[/bold]: the table {escape(title)}")
+    console.words((one["key"], "bold"), f": the table {title}")
     form = one["form"].replace("_", " ")
-    console.print(f"  form          [bold]{form}[/bold], for {escape(one['why'])}")
-    console.print(f"  databases     {', '.join(one['dialects'])}")
+    console.words("  form          ", (form, "bold"), f", for {one['why']}")
+    console.words(f"  databases     {', '.join(one['dialects'])}")
     for key, value in one["settings"].items():
-        console.print(f"  {key:<13} {escape(str(value))}")
+        console.words(f"  {key:<13} {value}")
     cost = one["connections"]
-    console.print(
+    console.words(
         f"  connections   {cost['worker']} of a worker with {cost['concurrency']} handlers: {cost['why']}"
     )
-    console.print(f"  claims        {', '.join(_claim(claim) for claim in one['claims'])}")
+    console.words(f"  claims        {', '.join(_claim(claim) for claim in one['claims'])}")
     console.print(Padding(_columns(one), (1, 0, 1, 2), expand=False))
     console.print(Padding(_indexes(one), (0, 0, 1, 2), expand=False))
     for dialect, names in one["statements"].items():
-        console.print(f"  [bold]{dialect}[/bold] runs {', '.join(names)}")
-    console.print("  [bold]files[/bold]")
+        console.words("  ", (dialect, "bold"), f" runs {', '.join(names)}")
+    console.words(("  files", "bold"))
     for path in one["files"]:
-        console.print(f"    {escape(path)}")
+        console.words(f"    {path}")
     console.print()
 
 
@@ -81,5 +93,5 @@ def _indexes(one: dict[str, Any]) -> Table:
     return made
 
 
-def _cell(value: Any) -> str:
-    return "" if value is None else escape(str(value))
+def _cell(value: Any) -> Text:
+    return Text("" if value is None else str(value))

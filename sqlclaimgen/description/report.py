@@ -31,10 +31,14 @@ def as_json(diagnostics: Iterable[Diagnostic]) -> str:
 def github(diagnostics: Iterable[Diagnostic]) -> str:
     """Workflow commands, which GitHub Actions shows beside the line they are about."""
     return "".join(
-        f"::{d.severity} file={_property(d.file)},line={d.line},col={d.column},"
-        f"title={_property(d.code)}::{_data(d.what)}%0A{_data(d.hint)}\n"
+        f"::{d.severity} {_place(d)}title={_property(d.code)}::{_data(d.what)}%0A{_data(d.hint)}\n"
         for d in diagnostics
     )
+
+
+def _place(d: Diagnostic) -> str:
+    """Where a finding is; one about the call has no file."""
+    return f"file={_property(d.file)},line={d.line},col={d.column}," if d.file else ""
 
 
 def _data(value: str) -> str:

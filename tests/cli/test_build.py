@@ -9,6 +9,8 @@ from uuid import UUID
 
 import pytest
 
+from sqlclaimgen.cli.console import ErrorFormat
+
 from .conftest import TABLES, Run
 
 
@@ -141,7 +143,9 @@ def test_an_edited_stale_file_is_left_and_named(project: Path, run: Run) -> None
     done = run("build")
     assert done.code == 0
     assert done.err == (
-        "left sql/sqlite/jobs.sql: no longer generated, edited by hand; delete it yourself\n"
+        "sql/sqlite/jobs.sql:1:1: warning[FILE-STALE]: this file is no longer generated, "
+        "and was edited by hand\n"
+        "    hint: Delete it, or keep it as your own, without its first line.\n"
     )
 
 
@@ -152,7 +156,7 @@ def test_consumers_must_be_drained_when_the_form_changes(project: Path, run: Run
     for arguments in (("build", "--check"), ("build",)):
         done = run(*arguments)
         assert (
-            "warning: payouts: form was row_lock, is lease; "
+            "tables.toml:1:1: warning[DRAIN]: payouts: form was row_lock, is lease; "
             "token was not set, is locked_until timestamp(6)\n"
             "    hint: Drain the running consumers of the table before the new ones start.\n"
         ) in done.err
@@ -239,3 +243,98 @@ def test_a_broken_lock(project: Path, run: Run) -> None:
     done = run("build")
     assert done.code == 2
     assert done.err.startswith("sqlclaimgen.lock:1:1: error[LOCK-UNREADABLE]: ")
+
+
+def every_finding(project: Path, run: Run) -> None:
+    """A build that has a warning of the description, a drain, and a file that is left over."""
+    run("build")
+    (project / "sql/sqlite/jobs.sql").write_text("mine\n")
+    (project / "tables.toml").write_text(
+        TABLES.replace('"postgres", "sqlite"', '"postgres"')
+        .replace(
+            "[table.payouts]",
+            '[table.payouts]\nmax_attempts = 3\ndead_letter = { table = "payouts_dead" }',
+        )
+        .replace("amount = ", 'attempt = { role = "attempt" }\namount = ')
+    )
+
+
+@pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["build", "check"])
+def test_every_finding_is_in_one_array(project: Path, run: Run, arguments: tuple[str, ...]) -> None:
+    every_finding(project, run)
+    found = json.loads(run("build", *arguments, "--error-format", "json").err)
+    assert {"ATTEMPTS-ROW-LOCK", "DRAIN", "FILE-STALE"} <= {one["code"] for one in found}
+    (project / "queues/jobs.py").write_text("mine\n")
+    found = json.loads(run("build", *arguments, "--error-format", "json").err)
+    assert {"ATTEMPTS-ROW-LOCK", "FILE-EDITED"} <= {one["code"] for one in found}
+
+
+def test_nothing_found_is_an_empty_array(project: Path, run: Run) -> None:
+    assert json.loads(run("build", "--error-format", "json").err) == []
+
+
+def test_every_finding_is_an_annotation(project: Path, run: Run) -> None:
+    every_finding(project, run)
+    lines = run("build", "--error-format", "github").err.splitlines()
+    assert len(lines) >= 3 and all(line.startswith("::warning file=") for line in lines)
+
+
+def fault(*_: object) -> None:
+    raise KeyError("a fault")
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device", "queues/jobs.py")
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [(fault, "this is a fault of sqlclaimgen"), (full, "queues/jobs.py: No space left on device")],
+)
+def test_what_fails_is_reported_in_every_format(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch, failure: object, said: str
+) -> None:
+    monkeypatch.setattr("sqlclaimgen.output.write", failure)
+    text, as_json, github = (run("build", "--error-format", one) for one in ErrorFormat)
+    assert text.code == as_json.code == github.code == 2
+    assert f"error: {said}" in text.err and "read and write there" not in text.err
+    (found,) = json.loads(as_json.err)
+    assert found["what"].startswith(said) and found["file"] == ""
+    assert re.fullmatch(rf"::error title=\w+::{said}.*\n", github.err)
+
+
+@pytest.mark.parametrize("mark", [".git", ""], ids=["repository", "workspace"])
+def test_annotations_are_relative_to_the_repository(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    folder = tmp_path / "services/a"
+    folder.mkdir(parents=True)
+    (folder / "tables.toml").write_text(TABLES.replace("lease =", "leese ="))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    if mark:
+        (tmp_path / mark).mkdir()
+        monkeypatch.delenv("GITHUB_WORKSPACE")
+    for place, argument in ((folder, "tables.toml"), (tmp_path, "./services/a"), (folder, folder)):
+        monkeypatch.chdir(place)
+        done = run("build", argument, "--error-format", "github")
+        assert done.err.startswith("::error file=services/a/tables.toml,line=5,col=1,")
+
+
+@pytest.mark.parametrize(
+    "pair", [("--check", "--force"), ("--check", "--stdout"), ("--stdout", "--force")]
+)
+def test_options_that_do_not_go_together(project: Path, run: Run, pair: tuple[str, str]) -> None:
+    done = run("build", *pair)
+    assert (done.code, done.out) == (2, "") and all(one in done.err for one in pair)
+    assert not (project / "sql").exists()
+
+
+def test_a_diff_names_files_from_the_current_folder(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("build")
+    (project / "queues/jobs.py").write_text("mine\n")
+    monkeypatch.chdir(project.parent)
+    done = run("build", "--check", project.name)
+    assert f"--- a/{project.name}/queues/jobs.py\n+++ b/{project.name}/queues/jobs.py\n" in done.out
+    assert f"edited by hand: {project.name}/queues/jobs.py\n" in done.err

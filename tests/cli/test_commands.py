@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -226,3 +227,76 @@ def test_no_command_imports_what_it_does_not_need(project: Path) -> None:
     packages, runtime = loaded("build")
     assert not packages & {"sqlglot", "rich", "psycopg", "pymysql", "sqlite3", "asyncio"}
     assert runtime <= {"sqlclaimgen.runtime", "sqlclaimgen.runtime.placeholders"}
+
+
+def _command(project: Path, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A line of a shell that calls the command, as a program of its own."""
+    main = f"{sys.executable} -m sqlclaimgen"
+    return subprocess.run(
+        ["bash", "-c", line.replace("sqlclaimgen", main)],
+        cwd=project,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_a_reader_that_has_seen_enough_and_a_closed_output(project: Path) -> None:
+    many = "".join(
+        f'[table.t{n}.columns]\nid = {{ role = "id", type = "int" }}\nlocked_until = {{}}\n'
+        for n in range(60)
+    )
+    (project / "tables.toml").write_text(f"format = 1\n{many}")
+    done = _command(project, "sqlclaimgen show | head -1; echo ${PIPESTATUS[0]}")
+    assert done.stdout.splitlines()[-1] == "0" and done.stderr == ""
+    done = _command(project, "sqlclaimgen show -t t1 >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal")
+def test_no_escape_codes_where_colours_are_off(project: Path) -> None:
+    import pty
+
+    for arguments in (["show"], ["--help"], ["build", "--nope"]):
+        ours, theirs = pty.openpty()
+        subprocess.run(
+            [sys.executable, "-m", "sqlclaimgen", *arguments],
+            cwd=project,
+            env={**os.environ, "NO_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "500"},
+            stdout=theirs,
+            stderr=theirs,
+            timeout=60,
+            check=False,
+        )
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):
+            while part := os.read(ours, 65536):
+                said += part
+        os.close(ours)
+        assert said and b"\x1b" not in said, arguments
+
+
+def test_show_prints_words_as_they_are(project: Path, run: Run) -> None:
+    (project / "tables.toml").write_text(
+        """format = 1
+[table.jobs]
+dialects = ["postgres"]
+where = '":bug:" IS NOT NULL'
+[table.jobs.columns]
+id = { role = "id", type = "bigint" }
+locked_until = {}
+":bug:" = { type = "text", field = "bug", default = ":smile: [bold]x[/bold]" }
+'x\\' = { type = "text", field = "x" }
+"""
+    )
+    said = run("show").out
+    assert '":bug:" IS NOT NULL' in said and ":smile: [bold]x[/bold]" in said
+    assert "x\\ " in said and "x\\\\" not in said
+
+
+def test_a_relative_cache_is_none(project: Path) -> None:
+    done = _command(project, "sqlclaimgen build --check", XDG_CACHE_HOME="relative")
+    assert done.returncode == 1 and not (project / "relative").exists()
