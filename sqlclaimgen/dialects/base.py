@@ -60,6 +60,8 @@ class Dialect(ABC):
     """What the runtime calls the type of its driver's connections."""
     async_connection: ClassVar[str] = ""
     """The same of its asyncio connections; blank where its driver has none."""
+    has_logins: ClassVar[bool] = True
+    """Whether rights on a table are granted to logins."""
     sqlglot: ClassVar[str]
     """The dialect sqlglot parses the statements as."""
     row_lock: ClassVar[Capability] = YES

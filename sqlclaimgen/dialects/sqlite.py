@@ -36,6 +36,7 @@ class SQLite(Dialect):
     loading = 'sqlite3 -bail "$FILE" < {path}'
     name_limit = NameLimit(1000, "characters")
     connection = "SQLiteConnection"
+    has_logins = False
     sqlglot = "sqlite"
     folders = ("sqlite", "common")
     partial_indexes = True

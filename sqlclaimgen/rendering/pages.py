@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.dialects import DIALECTS
 from sqlclaimgen.rendering import headers, page_words, sequences
+from sqlclaimgen.rendering.grants import grants
 from sqlclaimgen.rendering.markdown import cell, code, listed, text
 from sqlclaimgen.statements.ddl import comment
 from sqlclaimgen.statements.prices import price
@@ -50,6 +51,7 @@ def _context(description: Description, table: Table, plans: Sequence[Plan]) -> d
         "creating": page_words.creating(table, dialects),
         "commands": [_command(description, table, plan) for plan in plans],
         "indexes": _indexes(plans),
+        "grants": grants(table) if any(d.has_logins for d in dialects) else [],
         "statements": _sections(plans),
     }
 

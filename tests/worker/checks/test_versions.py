@@ -19,6 +19,7 @@ from tests.worker.checks.looking import LEASE, Looking, answer
 @dataclasses.dataclass
 class _Queue:
     table: str = "app.jobs"
+    fifo: str | None = None
 
 
 def _look(dialect: str, version: str) -> None:
@@ -56,7 +57,7 @@ def test_too_old(dialect: str, version: str) -> None:
     text = str(refused.value)
     assert refused.value.table == "app.jobs"
     assert f"{DIALECTS[dialect].title} {version}" in text
-    assert f"need {DIALECTS[dialect].floor} or newer" in text
+    assert f"need {DIALECTS[dialect].floor} or newer ({SERVERS[dialect].needs})" in text
     assert "Upgrade the server" in text
 
 
@@ -94,3 +95,12 @@ def test_the_running_servers_are_new_enough(looking: Looking) -> None:
 
 def _never(delivery: Any) -> None:
     raise AssertionError("no row is to be handed out")
+
+
+def test_fifo_groups_need_a_newer_one() -> None:
+    queue: Any = _Queue(fifo="strict")
+    too_old = {"version": [("8.0.3-rc",)]}
+    with pytest.raises(ServerTooOld, match=r"FIFO groups need 8\.0\.4 or newer \(JSON_TABLE\)"):
+        answer(setup.version(queue, SERVERS["mysql"]), too_old)
+    answer(setup.version(queue, SERVERS["mysql"]), {"version": [("8.0.4",)]})
+    answer(setup.version(queue, SERVERS["mariadb"]), {"version": [("10.6.0-MariaDB",)]})

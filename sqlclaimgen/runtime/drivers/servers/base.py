@@ -45,6 +45,10 @@ class Server(ABC):
     title: ClassVar[str]
     floor: ClassVar[tuple[int, ...]]
     """The oldest version that the statements were written for."""
+    needs: ClassVar[str]
+    """What it has that the one before lacks."""
+    fifo: ClassVar[tuple[tuple[int, ...], str] | None] = None
+    """The oldest version for FIFO groups, where they need a newer one, and what they need of it."""
     session: ClassVar[str | None] = None
     """The query for the number of the server's session that answers it."""
     clock: ClassVar[str | None] = None
@@ -107,6 +111,10 @@ class Server(ABC):
     holds: ClassVar[Mapping[str, frozenset[int]]] = {}
     """The driver's type codes that hold a kind of column: of times and integers, which claims compute
     with. Other kinds, and servers without types, are not compared."""
+
+    def forbids(self, error: BaseException | None) -> bool:
+        """Whether the driver's error of `fits` is about rights that the login lacks."""
+        return False
 
     @abstractmethod
     def column(self, sql: str, error: BaseException | None) -> str | None:

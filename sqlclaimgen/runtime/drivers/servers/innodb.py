@@ -23,6 +23,7 @@ _TIMES = frozenset({7, 12})
 _INTEGERS = frozenset({1, 2, 3, 8, 9})
 _UNKNOWN_COLUMN = 1054
 _NO_DEFAULT = 1364
+_FORBIDDEN = frozenset({1044, 1142, 1143, 1370})
 _PREPARED = "sqlclaimgen_check"
 
 _COLUMNS = """\
@@ -47,6 +48,8 @@ class MySQL(Server):
     dialect = "mysql"
     title = "MySQL"
     floor: ClassVar[tuple[int, ...]] = (8, 0, 1)
+    needs: ClassVar[str] = "SKIP LOCKED"
+    fifo: ClassVar[tuple[tuple[int, ...], str] | None] = ((8, 0, 4), "JSON_TABLE")
     session = "SELECT CONNECTION_ID()"
     clock = "SELECT UTC_TIMESTAMP(6)"
     version_query = "SELECT VERSION()"
@@ -115,6 +118,10 @@ class MySQL(Server):
         yield Run(statement, f"PREPARE {_PREPARED} FROM :text", {"text": text})
         yield Run(statement, f"DEALLOCATE PREPARE {_PREPARED}", {})
 
+    def forbids(self, error: BaseException | None) -> bool:
+        arguments: tuple[Any, ...] = getattr(error, "args", ())
+        return bool(arguments) and arguments[0] in _FORBIDDEN
+
     def column(self, sql: str, error: BaseException | None) -> str | None:
         arguments: tuple[Any, ...] = getattr(error, "args", ())
         if len(arguments) < 2 or arguments[0] != _UNKNOWN_COLUMN:
@@ -129,6 +136,7 @@ class MariaDB(MySQL):
     dialect = "mariadb"
     title = "MariaDB"
     floor = (10, 6)
+    fifo = None
 
     def numbers(self, version: str) -> tuple[int, ...]:
         # what it tells old clients, and what some proxies pass on

@@ -20,6 +20,7 @@ _ENDS = {
 _INTEGERS = frozenset({20, 21, 23})
 _NOT_KNOWN = "SQL_ASCII"
 _UNDEFINED_COLUMN = "42703"
+_FORBIDDEN = "42501"
 _ASSIGNED = "42804"
 """A value of a type that the column does not take; the message quotes the column first."""
 _COMPARED = ("42883", "42846", "22P02")
@@ -56,6 +57,9 @@ class Postgres(Server):
     dialect = "postgres"
     title = "PostgreSQL"
     floor = (11,)
+    needs = (
+        "hashtextextended, by which advisory locks are taken, and they are tested on no older one"
+    )
     session = "SELECT pg_backend_pid()"
     clock = "SELECT clock_timestamp()"
     version_query = "SHOW server_version"
@@ -126,6 +130,9 @@ class Postgres(Server):
 
     def fits(self, statement: str, sql: str, parameters: Mapping[str, Any]) -> Protocol[None]:
         yield Run(statement, _explained(sql), parameters)
+
+    def forbids(self, error: BaseException | None) -> bool:
+        return getattr(error, "sqlstate", None) == _FORBIDDEN
 
     def column(self, sql: str, error: BaseException | None) -> str | None:
         diag: Any = getattr(error, "diag", None)

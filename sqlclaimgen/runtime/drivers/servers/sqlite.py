@@ -20,6 +20,7 @@ class SQLite(Server):
     dialect = "sqlite"
     title = "SQLite"
     floor = (3, 35)
+    needs = "RETURNING"
     version_query = "SELECT sqlite_version()"
     # SQLite takes a quoted name that is no column for a string, except in the list of an INSERT
     others = ("redrive", "purge", "stats")

@@ -28,11 +28,14 @@ wait_timeout is 8 hours."""
 def version(queue: AnyQueue, server: Server) -> Protocol[None]:
     """Raise ServerTooOld below the oldest version served."""
     words = yield from server.version()
-    if server.numbers(words) < server.floor:
-        floor = ".".join(str(number) for number in server.floor)
+    what, oldest, needs = "the statements", server.floor, server.needs
+    if queue.fifo is not None and server.fifo is not None:
+        what, (oldest, needs) = "the statements of FIFO groups", server.fifo
+    if server.numbers(words) < oldest:
+        floor = ".".join(str(number) for number in oldest)
         raise ServerTooOld(
-            f"{queue.table}: this server is {server.title} {words}, and the statements need {floor} or "
-            "newer. Upgrade the server, or connect to another one.",
+            f"{queue.table}: this server is {server.title} {words}, and {what} need {floor} or "
+            f"newer ({needs}). Upgrade the server, or connect to another one.",
             table=queue.table,
         )
 

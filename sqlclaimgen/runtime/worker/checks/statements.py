@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlclaimgen.runtime.codecs import Held
 from sqlclaimgen.runtime.drivers.servers import Server
-from sqlclaimgen.runtime.errors import FaultKind, SchemaMismatch, StatementFailed
+from sqlclaimgen.runtime.errors import FaultKind, SchemaMismatch, ServerUnfit, StatementFailed
 from sqlclaimgen.runtime.placeholders import names
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Begin, Many, Protocol, Rollback, Run
@@ -45,6 +45,8 @@ def fit(bound: Bound, server: Server) -> Protocol[None]:
         except StatementFailed as error:
             if error.kind is not FaultKind.REFUSED:
                 raise
+            if server.forbids(error.__cause__):
+                raise _forbidden(bound, name, error) from error.__cause__
             raise _mismatch(bound, server, name, sql, error) from error.__cause__
 
 
@@ -121,6 +123,16 @@ def _returning(bound: Bound) -> str | None:
 def _names(bound: Bound, sql: str) -> tuple[str, ...]:
     backslashes = isinstance(bound.codec.ids("int", [1])["ids"], Many)
     return names(sql, backslashes=backslashes)
+
+
+def _forbidden(bound: Bound, name: str, error: StatementFailed) -> ServerUnfit:
+    table = bound.queue.table
+    return ServerUnfit(
+        f"{table}: this login may not run the statement {name}: {str(error.__cause__).strip()}. The page of "
+        "the table lists what a worker's login is granted (Grants).",
+        table=table,
+        setting="GRANT",
+    )
 
 
 def _mismatch(
