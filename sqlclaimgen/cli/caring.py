@@ -111,7 +111,7 @@ def redrive(
     path: Path, key: str, ids: Sequence[str], limit: int | None, every: bool, dsn: str
 ) -> int:
     """Bring dead letters back and say how many. Returns the exit code: 1 where none of the ids is a dead
-    letter."""
+    letter, or the database refused one."""
     from sqlclaimgen.live import redrive as live
     from sqlclaimgen.live.queues import value_of
 
@@ -126,7 +126,7 @@ def redrive(
             value_of(table.id, text)
         except ValueError:
             fail(f"`{text}` is no id of {table.key}", f"Its ids are {table.id.type}.")
-    back = 0
+    back = stayed = 0
     with _connection(dsn) as connection:
         if live.sees_a_part(table, connection):
             _warn_of_row_security(table.key)
@@ -135,9 +135,12 @@ def redrive(
         else:
             for moved in live.oldest(table, connection, limit):
                 back += len(moved)
+                stayed += len(moved.kept)
+                for kept in moved.kept:
+                    console.err(f"{table.key} {kept.id!r} stays a dead letter: {kept.error}")
                 console.err(f"{back} brought back")
     out(f"{table.key}: {counted(back, 'dead letter')} brought back")
     if missing := len(set(ids)) - back if ids else 0:
         are = "is no dead letter" if missing == 1 else "are no dead letters"
         console.err(f"{missing} of the ids {are}")
-    return DIFFERENT if ids and not back else FINE
+    return DIFFERENT if stayed or (ids and not back) else FINE

@@ -165,6 +165,9 @@ class Dialect(ABC):
     locks_more: ClassVar[bool] = False
     """Whether a claim without its index locks rows that it does not take."""
 
+    inserts_past: ClassVar[bool] = True
+    """Whether an INSERT of many rows can pass over one that a unique index refuses."""
+
     ids: ClassVar[str] = ":ids"
     """What stands in `IN (..)` for a list of ids."""
     exhaust_off: ClassVar[str] = ""

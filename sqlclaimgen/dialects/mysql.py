@@ -45,6 +45,7 @@ class MySQL(Dialect):
     """How text is compared that is a key: by its bytes, spaces at the end included. Before 8.0.17
     MySQL has only utf8mb4_bin, which takes `a` and `a ` for one."""
     folders: ClassVar[tuple[str, ...]] = ("mysql", "common")
+    inserts_past = False
     now_default = "(UTC_TIMESTAMP(6))"
     time_literal = "datetime(6), UTC"
     serializable_claims = Capability(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlclaimgen.description.model import Table
+    from sqlclaimgen.runtime.care import Redriven
 
 PAGE = 1000
 """Rows brought back in one transaction."""
@@ -38,15 +39,16 @@ def these(table: Table, connection: Any, ids: Sequence[str]) -> list[Any]:
     return redrive(queue, connection, [value_of(table.id, text) for text in ids])
 
 
-def oldest(table: Table, connection: Any, limit: int | None) -> Iterator[list[Any]]:
-    """Bring back up to `limit`, the oldest first, all of them for None. Yields the ids of each
-    transaction."""
+def oldest(table: Table, connection: Any, limit: int | None) -> Iterator[Redriven[Any]]:
+    """Bring back up to `limit`, the oldest first, all of them for None. Yields what each transaction
+    brought back."""
     queue = queue_of(table, plans(table))
+    stay: dict[Any, str] = {}
     done = 0
     while limit is None or done < limit:
         size = PAGE if limit is None else min(PAGE, limit - done)
-        moved = redrive(queue, connection, None, size)
-        if moved:
+        moved = redrive(queue, connection, None, size, stay)
+        if moved or moved.kept:
             yield moved
         done += len(moved)
         if len(moved) < size:

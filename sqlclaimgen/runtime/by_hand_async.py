@@ -12,6 +12,7 @@ from sqlclaimgen.runtime.connections import AsyncPostgresConnection
 from sqlclaimgen.runtime.deliveries import Delivery, LeaseDelivery
 from sqlclaimgen.runtime.driving_async import async_session_of, drive_async
 from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols.care import Redriven
 from sqlclaimgen.runtime.protocols.purging import Purged
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.stats import Stats
@@ -89,7 +90,7 @@ async def redrive_async(
     conn: AsyncPostgresConnection,
     ids: Iterable[I] | None,
     limit: int | None = None,
-) -> list[I]:
+) -> Redriven[I]:
     """Bring dead letters back, as `redrive` does."""
     session = async_session_of(conn, table=queue.table)
     redriving = caring.redrive(queue, session, ids, limit)

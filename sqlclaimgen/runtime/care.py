@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from sqlclaimgen.runtime import caring
 from sqlclaimgen.runtime.connections import Connection
 from sqlclaimgen.runtime.driving import drive, session_of
+from sqlclaimgen.runtime.protocols.care import Redriven as Redriven
 from sqlclaimgen.runtime.protocols.piecewise import Kept as Kept
 from sqlclaimgen.runtime.protocols.purging import Purged as Purged
 from sqlclaimgen.runtime.protocols.scope import Scope
@@ -24,15 +25,19 @@ def redrive(
     conn: Connection,
     ids: Iterable[Id] | None,
     limit: int | None = None,
-) -> list[Id]:
+    stay: dict[Any, str] | None = None,
+) -> Redriven[Id]:
     """Bring dead letters back: these, all or none, or up to `limit` of the oldest. Returns the ids
     of those that came back. Joins the transaction open on `conn`, or commits its own.
 
-    Raises AlreadyQueued when the id or the key of one of `ids` is queued again; with `limit` such
-    rows are passed over. Raises ValueError when both or neither are given, and for a limit below 1.
+    Raises AlreadyQueued when the id or the key of one of `ids` is queued again, and StatementFailed when
+    the database refuses one. With `limit` both are passed over; what was refused is in the result's
+    `kept`, and in the log. `stay` has the letters that an earlier call of the same run passed over: this
+    one does not try them again, and adds its own. Raises ValueError when both or neither are given, and
+    for a limit below 1.
     """
     session = session_of(conn, table=queue.table)
-    return drive(session, caring.redrive(queue, session, ids, limit), table=queue.table)
+    return drive(session, caring.redrive(queue, session, ids, limit, stay), table=queue.table)
 
 
 def stats(queue: Queue[Any, Any, Any, Any], conn: Connection, scope: Scope) -> Stats:

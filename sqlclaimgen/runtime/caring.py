@@ -12,6 +12,7 @@ from sqlclaimgen.runtime.calls import idle, read_clock, timed
 from sqlclaimgen.runtime.drivers.base import State
 from sqlclaimgen.runtime.protocols import care, purging
 from sqlclaimgen.runtime.protocols import stats as counting
+from sqlclaimgen.runtime.protocols.care import Redriven
 from sqlclaimgen.runtime.protocols.piecewise import Kept
 from sqlclaimgen.runtime.protocols.purging import Purged
 from sqlclaimgen.runtime.protocols.scope import Scope
@@ -26,9 +27,14 @@ T = TypeVar("T")
 
 
 def redrive(
-    queue: Queue[Any, Any, Any, Id], state: State, ids: Iterable[Id] | None, limit: int | None
-) -> Protocol[list[Id]]:
-    """Bring dead letters back: these, all or none, or up to `limit` of the oldest."""
+    queue: Queue[Any, Any, Any, Id],
+    state: State,
+    ids: Iterable[Id] | None,
+    limit: int | None,
+    stay: dict[Any, str] | None = None,
+) -> Protocol[Redriven[Id]]:
+    """Bring dead letters back: these, all or none, or up to `limit` of the oldest, past those that
+    `stay`."""
     if (ids is None) is (limit is None):
         raise ValueError("redrive takes either ids or limit")
     if limit is not None and limit < 1:
@@ -39,8 +45,10 @@ def redrive(
     if ids is not None:
         body = care.redrive(bound, list(ids), joined=joined)
     else:
-        body = care.redrive_oldest(bound, limit or care.PAGE, joined=joined)
-    return (yield from timed(state, bound, body))
+        body = care.redrive_oldest(bound, limit or care.PAGE, joined=joined, stay=stay)
+    back = yield from timed(state, bound, body)
+    _report(bound, "redrive", back.kept)
+    return back
 
 
 def stats(queue: Queue[Any, Any, Any, Any], state: State, scope: Scope) -> Protocol[Stats]:

@@ -27,6 +27,9 @@ _COMMENTS = {
     Role.STATUS: "Whether the row waits, is finished, or was given up.",
     Role.ORIGIN: "The group a dead letter came from.",
 }
+_SET_WHEN_BROUGHT_BACK = (Role.ATTEMPT, Role.RETRY_AFTER, Role.STATUS)
+"""What a dead letter that comes back takes no value of."""
+
 _COUNTED_AT_THE_END = (
     "Number of the next delivery, from 1; counted when a delivery gives its row back, "
     "so a crash adds none."
@@ -59,12 +62,8 @@ class ColumnDefinition:
 
 def _definition(names: NamesInSQL, column: ColumnInSQL, *, dead: bool) -> ColumnDefinition:
     described: Column = column.column
-    dialect = names.dialect
-    default = None
-    if described.default is not None and not dead:
-        default = dialect.default(described.default, column.type)
-    if described.default_now and not dead:
-        default = dialect.now_default
+    # what the version before writes into the dead-letter table has the default too
+    default = column.default if not dead or described.role not in _SET_WHEN_BROUGHT_BACK else None
     return ColumnDefinition(
         name=column.name,
         type=column.type,

@@ -22,6 +22,8 @@ class ColumnInSQL:
     name: str
     type: str
     column: Column
+    default: str | None = None
+    """What stands behind DEFAULT."""
 
     @property
     def json(self) -> bool:
@@ -59,7 +61,12 @@ class NamesInSQL:
 
     def _column(self, column: Column) -> ColumnInSQL:
         spelled = columns.spelled(self.described, column, self.dialect)
-        return ColumnInSQL(self.dialect.quote(column.name), spelled, column)
+        default = None
+        if column.default is not None:
+            default = self.dialect.default(column.default, spelled)
+        if column.default_now:
+            default = self.dialect.now_default
+        return ColumnInSQL(self.dialect.quote(column.name), spelled, column, default)
 
     def column_of(self, role: str) -> Column:
         """The column of a role that the table has, by the role's word."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 import threading
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime import AlreadyQueued
+from sqlclaimgen.runtime import AlreadyQueued, StatementFailed
 from sqlclaimgen.runtime.protocols import care
 from sqlclaimgen.runtime.steps import Commit
 from sqlclaimgen.runtime.transactions import transaction
@@ -209,7 +210,10 @@ def test_a_redrive_that_looked_before_another_brings_nothing_back_again(
     that does not lock the dead letter brings the row back a second time."""
     (id,) = kill(stand, 1)
     slow = substituting(
-        ("FROM chosen\n", "FROM chosen WHERE (SELECT pg_advisory_lock_shared(1) IS NOT NULL)\n")
+        (
+            "FROM chosen AS d\n",
+            "FROM chosen AS d WHERE (SELECT pg_advisory_lock_shared(1) IS NOT NULL)\n",
+        )
     )
     careless = without("\n    FOR UPDATE")
     twin = stand.twin(redrive=slow if locking else lambda sql: slow(careless(sql)))
@@ -278,3 +282,124 @@ def test_one_index_serves_claims_and_dead_letters(stand: Stand) -> None:
     with stand.claim(stand.connect()) as deliveries:
         assert len(deliveries) == 1
     assert len(stand.module.redrive(stand.connect(autocommit=True), limit=100)) == 20
+
+
+def _restart(stand: Stand) -> None:
+    """Empty the table, and let the database number its rows from 1 again."""
+    match stand.dialect:
+        case "postgres":
+            stand.database.execute("TRUNCATE jobs RESTART IDENTITY")
+        case "sqlite":
+            stand.database.execute("DELETE FROM jobs")
+            stand.database.execute("DELETE FROM sqlite_sequence")
+        case _:
+            stand.database.execute("TRUNCATE TABLE jobs")
+
+
+@on_cases(DEAD_TABLE, ROW_LOCK, ADVISORY)
+def test_a_dead_letter_whose_id_is_alive_again_stays(stand: Stand) -> None:
+    """The ids began again: the others come back, and the next row takes none of theirs."""
+    ids = kill(stand, 4)
+    _restart(stand)
+    assert stand.enqueue([{"queue": "a", "payload": {"new": True}}] * 2) == ids[:2]
+    connection = stand.connect()
+    with pytest.raises(AlreadyQueued, match="in the table still") as refused:
+        stand.module.redrive(connection, ids=ids)
+    assert refused.value.id == ids[0]
+    assert stand.module.redrive(connection, limit=1) == ids[2:3]
+    assert stand.module.redrive(connection, limit=10) == ids[3:]
+    assert stand.module.redrive(connection, limit=10) == []
+    assert [row["id"] for row in stand.rows(dead=True)] == ids[:2]
+    (new,) = stand.enqueue([{"queue": "a", "payload": {}}])
+    assert new > ids[3]
+    stand.database.execute(f"UPDATE jobs_dead SET id = 1000 WHERE id = {ids[0]}")
+    assert stand.module.redrive(connection, ids=[1000]) == [1000]
+
+
+def _refuse(stand: Stand, ids: Sequence[Any], deferred: str = "") -> None:
+    """Have the database refuse these dead letters: what they refer to is gone."""
+    if stand.dialect == "sqlite":
+        kept = ", ".join(str(id) for id in ids)
+        stand.database.execute(
+            f"CREATE TRIGGER refuse BEFORE INSERT ON jobs WHEN NEW.id IN ({kept}) "
+            "BEGIN SELECT RAISE(ABORT, 'FOREIGN KEY constraint failed'); END"
+        )
+        return
+    # with the type and the collation of the column that refers to it
+    stand.database.execute("CREATE TABLE customers AS SELECT slip AS code FROM jobs_dead")
+    stand.database.execute("ALTER TABLE customers ADD PRIMARY KEY (code)")
+    stand.database.execute(
+        f"ALTER TABLE jobs ADD FOREIGN KEY (slip) REFERENCES customers (code){deferred}"
+    )
+    for id in ids:
+        stand.database.execute(f"UPDATE jobs_dead SET slip = 'gone-{id}' WHERE id = {id}")
+
+
+@on_cases(DEAD_TABLE, ROW_LOCK, ADVISORY)
+def test_a_dead_letter_that_the_database_refuses_holds_up_no_other(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = kill(stand, 9, slip="k")
+    _refuse(stand, [ids[0], ids[1], ids[5]])
+    connection = stand.connect()
+    # all or none where ids are given
+    with pytest.raises(StatementFailed, match=r"(?i)foreign key") as refused:
+        stand.module.redrive(connection, ids=ids)
+    assert refused.value.id == ids[0]
+    assert "does not fit the table" in str(refused.value)
+    assert (stand.count, len(stand.rows(dead=True))) == (0, 9)
+
+    back = stand.module.redrive(connection, limit=1)
+    assert (back, [kept.id for kept in back.kept]) == ([ids[2]], ids[:2])
+    monkeypatch.setattr(care, "PAGE", 3)
+    with transaction(connection):
+        back = stand.module.redrive(connection, limit=100)
+    assert sorted(back) == [ids[n] for n in (3, 4, 6, 7, 8)]
+    assert [kept.id for kept in back.kept] == [ids[0], ids[1], ids[5]]
+    assert [row["id"] for row in stand.rows(dead=True)] == [ids[0], ids[1], ids[5]]
+    assert stand.count == 6
+
+
+@on_cases(DEAD_TABLE.with_(dialects=("postgres",)))
+def test_a_constraint_that_is_checked_at_the_commit_keeps_its_dead_letter_only(
+    stand: Stand,
+) -> None:
+    ids = kill(stand, 5, slip="k")
+    _refuse(stand, [ids[2]], " DEFERRABLE INITIALLY DEFERRED")
+    back = stand.module.redrive(stand.connect(), limit=100)
+    assert sorted(back) == [*ids[:2], *ids[3:]]
+    assert [kept.id for kept in back.kept] == [ids[2]]
+
+
+@on_cases(DEAD_GROUP, MARKED)
+def test_a_refused_dead_letter_of_the_same_table_holds_up_no_other(stand: Stand) -> None:
+    ids = kill(stand, 4)
+    when = f"OLD.id = {ids[1]}"
+    stand.database.execute(
+        {
+            "postgres": f"""
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN IF {when} THEN RAISE EXCEPTION 'kept'; END IF; RETURN NEW; END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON jobs FOR EACH ROW
+                EXECUTE FUNCTION refuse()""",
+            "sqlite": f"""
+                CREATE TRIGGER refuse BEFORE UPDATE ON jobs WHEN {when}
+                BEGIN SELECT RAISE(ABORT, 'kept'); END""",
+        }.get(
+            stand.dialect,
+            f"""
+                CREATE TRIGGER refuse BEFORE UPDATE ON jobs FOR EACH ROW
+                IF {when} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'kept'; END IF""",
+        )
+    )
+    back = stand.module.redrive(stand.connect(), limit=10)
+    assert sorted(back) == [ids[0], *ids[2:]]
+    assert [(kept.id, "kept" in kept.error) for kept in back.kept] == [(ids[1], True)]
+
+
+@on_cases(DEAD_TABLE)
+def test_the_text_says_what_a_live_id_does_to_the_statement(stand: Stand) -> None:
+    text = (stand.generated.folder / "sql" / stand.dialect / "jobs.sql").read_text("utf-8")
+    block = text.partition("-- name: redrive\n")[2].partition("-- Runs:")[0]
+    said = "passed over" if stand.dialect in ("postgres", "sqlite") else "fails the statement"
+    assert "One whose id or its slip is in jobs" in block and said in block

@@ -138,3 +138,22 @@ def test_an_age_that_is_not_known_is_no_age(stand: Stand, monkeypatch: pytest.Mo
     monkeypatch.setattr(counting, "CAP", 1)
     stand.enqueue([{"queue": "a"}, {"queue": "b"}])
     assert run(stand, "stats").output.splitlines()[1].split()[-1] == "unknown"
+
+
+@on_cases(DEAD_TABLE.with_(dialects=("sqlite",)))
+def test_goes_on_past_dead_letters_that_are_refused(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sqlclaimgen.live.redrive.PAGE", 2)
+    _bury(stand, 7)
+    ids = [row["id"] for row in stand.rows(dead=True)]
+    stand.database.execute(
+        f"CREATE TRIGGER refuse BEFORE INSERT ON jobs WHEN NEW.id <= {ids[2]} "
+        "BEGIN SELECT RAISE(ABORT, 'kept for the audit'); END"
+    )
+    done = run(stand, "redrive", "jobs", "--all")
+    assert done.exit_code == 1, done.output
+    assert "jobs: 4 dead letters brought back" in done.output
+    for id in ids[:3]:
+        assert done.output.count(f"jobs {id} stays a dead letter: kept for the audit") == 1
+    assert [row["id"] for row in stand.rows(dead=True)] == ids[:3]

@@ -5,5 +5,5 @@
 -- Locks: none.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when redrive left rows behind.
-SELECT {{ t.id }} FROM {{ t.dead_table }}
-WHERE {{ k.among() }};
+SELECT d.{{ t.id }} FROM {{ t.dead_table }} AS d
+WHERE {{ k.among("d.") }};

@@ -32,11 +32,12 @@
 {{ c | join(", ") }}
 {%- endmacro %}
 
-{# A row of the dead-letter table as it waits again. #}
-{% macro values_back() %}
+{# A row of the dead-letter table as it waits again. A letter that was written before a column was added has
+   NULL in it, and takes the column's default. #}
+{% macro values_back(a) %}
 {% for c in t.columns %}
 {% set role = c.column.role %}
-{% if role in ("locked_until", "processed_at") %}NULL{% elif role == "attempt" %}1{% elif role == "retry_after" %}:now{% elif role == "status" %}{{ t.pending }}{% else %}{{ c.name }}{% endif %}{{ ", " if not loop.last }}
+{% if role in ("locked_until", "processed_at") %}NULL{% elif role == "attempt" %}1{% elif role == "retry_after" %}:now{% elif role == "status" %}{{ t.pending }}{% elif c.default and not c.column.null %}COALESCE({{ a ~ c.name }}, {{ c.default }}){% else %}{{ a ~ c.name }}{% endif %}{{ ", " if not loop.last }}
 {%- endfor %}
 {%- endmacro %}
 
@@ -49,8 +50,13 @@
 {# What the first lines of redrive say, after its name. #}
 {% macro redrive_says() %}
 {% if t.fate == "table" %}
+{% set of_key = " or its " ~ t.column_of("dedupe_key").name if t.dedupe_key else "" %}
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+{% if t.dialect.inserts_past %}
+-- One whose id{{ of_key }} is in {{ t.described.name }} is passed over, and stays a dead letter.
+{% else %}
+-- One whose id{{ of_key }} is in {{ t.described.name }} fails the statement, which then brings none back.
+{% endif %}
 {% elif t.fate == "group" %}
 -- Brings dead letters back to the group they came from: due now, from their first attempt.
 -- A row without {{ t.column_of("origin").name }} stays: nothing says where it came from.

@@ -6,11 +6,11 @@
 -- Transaction: {{ settles }} Before redrive_remove.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary keys of both tables.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 INSERT INTO {{ t.table }} ({{ p.all() }})
-SELECT {{ k.values_back() | trim }}
-FROM {{ t.dead_table }}
-WHERE {{ k.among() }}
+SELECT {{ k.values_back("d.") | trim }}
+FROM {{ t.dead_table }} AS d
+WHERE {{ k.among("d.") }}
 ON CONFLICT DO NOTHING
 RETURNING {{ t.id }};
 
@@ -30,7 +30,7 @@ RETURNING {{ t.id }};
 -- Transaction: {{ settles }}
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 UPDATE {{ t.table }}
 SET {{ k.brought_back() | trim }}
 WHERE {{ k.among() }} AND {{ k.given_up() | trim }}

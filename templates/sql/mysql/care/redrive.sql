@@ -18,12 +18,12 @@ ORDER BY t.{{ t.id }}
 -- Transaction: the same, after redrive_lock{{ " and before redrive_remove" if t.fate == "table" }}.
 -- Locks: the rows, until the commit.
 -- Index: the primary key{{ ", " ~ dedupe_index if t.dedupe_key and t.fate == "table" }}.
--- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 {% if t.fate == "table" %}
 INSERT INTO {{ t.table }} ({{ p.all() }})
-SELECT {{ k.values_back() | trim }}
-FROM {{ t.dead_table }}
-WHERE {{ k.among() }}
+SELECT {{ k.values_back("d.") | trim }}
+FROM {{ t.dead_table }} AS d
+WHERE {{ k.among("d.") }}
 FOR UPDATE;
 
 -- name: redrive_remove

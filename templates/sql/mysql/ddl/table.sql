@@ -13,7 +13,7 @@ CREATE TABLE {{ t.table }} (
 -- Dead letters.
 CREATE TABLE {{ t.dead_table }} (
 {% for c in dead_columns %}
-    {{ c.name }} {{ c.type }}{% if not c.null %} NOT NULL{% else %} NULL{% endif %},
+    {{ c.name }} {{ c.type }}{% if not c.null %} NOT NULL{% else %} NULL{% endif %}{% if c.default %} DEFAULT {{ c.default }}{% endif %},
 {% endfor %}
 {% for name, type, time in extras %}
     {{ name }} {{ type }} NULL,

@@ -19,7 +19,7 @@ CREATE {{ "UNIQUE " if i.unique }}INDEX {{ i.name }} ON {{ t.table }}
 -- Dead letters.
 CREATE TABLE {{ t.dead_table }} (
 {% for c in dead_columns %}
-    {{ c.name }} {{ c.type }}{% if c.id %} PRIMARY KEY{% elif not c.null %} NOT NULL{% endif %}{{ "," if extras or not loop.last }}
+    {{ c.name }} {{ c.type }}{% if c.id %} PRIMARY KEY{% elif not c.null %} NOT NULL{% endif %}{% if c.default %} DEFAULT {{ c.default }}{% endif %}{{ "," if extras or not loop.last }}
 {% endfor %}
 {% for name, type, time in extras %}
     {{ name }} {{ type }}{{ "," if not loop.last }}

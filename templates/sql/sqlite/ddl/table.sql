@@ -17,7 +17,7 @@ CREATE {{ "UNIQUE " if i.unique }}INDEX {{ t.dialect.quote(t.described.schema) ~
 -- Dead letters.
 CREATE TABLE {{ t.dead_table }} (
 {% for c in dead_columns %}
-    {{ c.name }} {{ c.type }}{% if c.id %} NOT NULL PRIMARY KEY{% elif not c.null %} NOT NULL{% endif %}{{ check(c) }}{{ "," if extras or not loop.last }}
+    {{ c.name }} {{ c.type }}{% if c.id %} NOT NULL PRIMARY KEY{% elif not c.null %} NOT NULL{% endif %}{% if c.default %} DEFAULT {{ c.default }}{% endif %}{{ check(c) }}{{ "," if extras or not loop.last }}
 {% endfor %}
 {% for name, type, time in extras %}
     {{ name }} {{ type }}{{ "," if not loop.last }}
