@@ -317,7 +317,7 @@ def redrive(
     conn: Connection,
     *,
     ids: _Iterable[int],
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 @_t.overload
@@ -325,7 +325,7 @@ def redrive(
     conn: Connection,
     *,
     limit: int,
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 def redrive(
@@ -333,12 +333,13 @@ def redrive(
     *,
     ids: _Iterable[int] | None = None,
     limit: int | None = None,
-) -> list[int]:
+) -> _runtime.Redriven[int]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return _runtime.redrive(QUEUE, conn, ids, limit)
@@ -397,7 +398,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     ids: _Iterable[int],
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 @_t.overload
@@ -405,7 +406,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     limit: int,
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 async def redrive_async(
@@ -413,12 +414,13 @@ async def redrive_async(
     *,
     ids: _Iterable[int] | None = None,
     limit: int | None = None,
-) -> list[int]:
+) -> _runtime.Redriven[int]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return await _runtime.redrive_async(QUEUE, conn, ids, limit)
@@ -696,8 +698,8 @@ WITH chosen AS (
 ), moved AS (
     INSERT INTO "ledger" ("entry", "account", "book_after", "attempt", "locked_until", "booked_at",
         "cents", "text") OVERRIDING SYSTEM VALUE
-    SELECT "entry", "account", :now, 1, NULL, NULL, "cents", "text"
-    FROM chosen
+    SELECT d."entry", d."account", :now, 1, NULL, NULL, d."cents", COALESCE(d."text", '')
+    FROM chosen AS d
     ON CONFLICT DO NOTHING
     RETURNING "entry"
 )
@@ -705,9 +707,16 @@ DELETE FROM "ledger_rejected" AS d USING moved AS c
 WHERE d."entry" = c."entry"
 RETURNING d."entry"\
 """,
+        "redrive_number": """\
+SELECT setval(s.numbers, :id) FROM (SELECT CAST(pg_get_serial_sequence('"ledger"',
+    'entry') AS regclass) AS numbers) AS s
+WHERE CASE WHEN has_sequence_privilege(s.numbers, 'USAGE') AND has_sequence_privilege(s.numbers,
+    'UPDATE')
+    THEN COALESCE(pg_sequence_last_value(s.numbers), 0) < :id ELSE FALSE END\
+""",
         "dead_among": """\
-SELECT "entry" FROM "ledger_rejected"
-WHERE "entry" = ANY(CAST(:ids AS bigint[]))\
+SELECT d."entry" FROM "ledger_rejected" AS d
+WHERE d."entry" = ANY(CAST(:ids AS bigint[]))\
 """,
         "purge_oldest": """\
 SELECT t."entry", t."booked_at" FROM "ledger" AS t
@@ -971,9 +980,9 @@ FOR UPDATE\
         "redrive": """\
 INSERT INTO `ledger` (`entry`, `account`, `book_after`, `attempt`, `locked_until`, `booked_at`,
     `cents`, `text`)
-SELECT `entry`, `account`, :now, 1, NULL, NULL, `cents`, `text`
-FROM `ledger_rejected`
-WHERE `entry` IN (:ids)
+SELECT d.`entry`, d.`account`, :now, 1, NULL, NULL, d.`cents`, COALESCE(d.`text`, '')
+FROM `ledger_rejected` AS d
+WHERE d.`entry` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
@@ -1246,9 +1255,9 @@ FOR UPDATE\
         "redrive": """\
 INSERT INTO `ledger` (`entry`, `account`, `book_after`, `attempt`, `locked_until`, `booked_at`,
     `cents`, `text`)
-SELECT `entry`, `account`, :now, 1, NULL, NULL, `cents`, `text`
-FROM `ledger_rejected`
-WHERE `entry` IN (:ids)
+SELECT d.`entry`, d.`account`, :now, 1, NULL, NULL, d.`cents`, COALESCE(d.`text`, '')
+FROM `ledger_rejected` AS d
+WHERE d.`entry` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
@@ -1519,9 +1528,9 @@ LIMIT :limit\
         "redrive": """\
 INSERT INTO "ledger" ("entry", "account", "book_after", "attempt", "locked_until", "booked_at",
     "cents", "text")
-SELECT "entry", "account", :now, 1, NULL, NULL, "cents", "text"
-FROM "ledger_rejected"
-WHERE "entry" IN (SELECT value FROM json_each(:ids))
+SELECT d."entry", d."account", :now, 1, NULL, NULL, d."cents", COALESCE(d."text", '')
+FROM "ledger_rejected" AS d
+WHERE d."entry" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
 RETURNING "entry"\
 """,
@@ -1530,8 +1539,8 @@ DELETE FROM "ledger_rejected"
 WHERE "entry" IN (SELECT value FROM json_each(:ids))\
 """,
         "dead_among": """\
-SELECT "entry" FROM "ledger_rejected"
-WHERE "entry" IN (SELECT value FROM json_each(:ids))\
+SELECT d."entry" FROM "ledger_rejected" AS d
+WHERE d."entry" IN (SELECT value FROM json_each(:ids))\
 """,
         "purge_oldest": """\
 SELECT t."entry", t."booked_at" FROM "ledger" AS t

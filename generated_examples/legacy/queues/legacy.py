@@ -280,7 +280,7 @@ def redrive(
     conn: Connection,
     *,
     ids: _Iterable[str],
-) -> list[str]: ...
+) -> _runtime.Redriven[str]: ...
 
 
 @_t.overload
@@ -288,7 +288,7 @@ def redrive(
     conn: Connection,
     *,
     limit: int,
-) -> list[str]: ...
+) -> _runtime.Redriven[str]: ...
 
 
 def redrive(
@@ -296,12 +296,13 @@ def redrive(
     *,
     ids: _Iterable[str] | None = None,
     limit: int | None = None,
-) -> list[str]:
+) -> _runtime.Redriven[str]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return _runtime.redrive(QUEUE, conn, ids, limit)
@@ -351,7 +352,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     ids: _Iterable[str],
-) -> list[str]: ...
+) -> _runtime.Redriven[str]: ...
 
 
 @_t.overload
@@ -359,7 +360,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     limit: int,
-) -> list[str]: ...
+) -> _runtime.Redriven[str]: ...
 
 
 async def redrive_async(
@@ -367,12 +368,13 @@ async def redrive_async(
     *,
     ids: _Iterable[str] | None = None,
     limit: int | None = None,
-) -> list[str]:
+) -> _runtime.Redriven[str]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return await _runtime.redrive_async(QUEUE, conn, ids, limit)

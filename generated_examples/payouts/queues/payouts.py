@@ -266,7 +266,7 @@ def redrive(
     conn: Connection,
     *,
     ids: _Iterable[_uuid.UUID],
-) -> list[_uuid.UUID]: ...
+) -> _runtime.Redriven[_uuid.UUID]: ...
 
 
 @_t.overload
@@ -274,7 +274,7 @@ def redrive(
     conn: Connection,
     *,
     limit: int,
-) -> list[_uuid.UUID]: ...
+) -> _runtime.Redriven[_uuid.UUID]: ...
 
 
 def redrive(
@@ -282,12 +282,13 @@ def redrive(
     *,
     ids: _Iterable[_uuid.UUID] | None = None,
     limit: int | None = None,
-) -> list[_uuid.UUID]:
+) -> _runtime.Redriven[_uuid.UUID]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return _runtime.redrive(QUEUE, conn, ids, limit)
@@ -321,7 +322,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     ids: _Iterable[_uuid.UUID],
-) -> list[_uuid.UUID]: ...
+) -> _runtime.Redriven[_uuid.UUID]: ...
 
 
 @_t.overload
@@ -329,7 +330,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     limit: int,
-) -> list[_uuid.UUID]: ...
+) -> _runtime.Redriven[_uuid.UUID]: ...
 
 
 async def redrive_async(
@@ -337,12 +338,13 @@ async def redrive_async(
     *,
     ids: _Iterable[_uuid.UUID] | None = None,
     limit: int | None = None,
-) -> list[_uuid.UUID]:
+) -> _runtime.Redriven[_uuid.UUID]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return await _runtime.redrive_async(QUEUE, conn, ids, limit)
@@ -467,8 +469,9 @@ WITH chosen AS (
 ), moved AS (
     INSERT INTO "payouts" ("id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
         "currency")
-    SELECT "id", "account", :now, 1, NULL, "last_error", "amount", "currency"
-    FROM chosen
+    SELECT d."id", d."account", :now, 1, NULL, d."last_error", d."amount", COALESCE(d."currency",
+        'EUR')
+    FROM chosen AS d
     ON CONFLICT DO NOTHING
     RETURNING "id"
 )
@@ -477,8 +480,8 @@ WHERE d."id" = c."id"
 RETURNING d."id"\
 """,
         "dead_among": """\
-SELECT "id" FROM "payouts_failed"
-WHERE "id" = ANY(CAST(:ids AS uuid[]))\
+SELECT d."id" FROM "payouts_failed" AS d
+WHERE d."id" = ANY(CAST(:ids AS uuid[]))\
 """,
         "purge_oldest": """\
 SELECT t."id", t."paid_at" FROM "payouts" AS t
@@ -655,9 +658,9 @@ FOR UPDATE\
         "redrive": """\
 INSERT INTO `payouts` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`, `amount`,
     `currency`)
-SELECT `id`, `account`, :now, 1, NULL, `last_error`, `amount`, `currency`
-FROM `payouts_failed`
-WHERE `id` IN (:ids)
+SELECT d.`id`, d.`account`, :now, 1, NULL, d.`last_error`, d.`amount`, COALESCE(d.`currency`, 'EUR')
+FROM `payouts_failed` AS d
+WHERE d.`id` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
@@ -843,9 +846,9 @@ FOR UPDATE\
         "redrive": """\
 INSERT INTO `payouts` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`, `amount`,
     `currency`)
-SELECT `id`, `account`, :now, 1, NULL, `last_error`, `amount`, `currency`
-FROM `payouts_failed`
-WHERE `id` IN (:ids)
+SELECT d.`id`, d.`account`, :now, 1, NULL, d.`last_error`, d.`amount`, COALESCE(d.`currency`, 'EUR')
+FROM `payouts_failed` AS d
+WHERE d.`id` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
@@ -973,9 +976,9 @@ LIMIT :limit\
         "redrive": """\
 INSERT INTO "payouts" ("id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
     "currency")
-SELECT "id", "account", :now, 1, NULL, "last_error", "amount", "currency"
-FROM "payouts_failed"
-WHERE "id" IN (SELECT value FROM json_each(:ids))
+SELECT d."id", d."account", :now, 1, NULL, d."last_error", d."amount", COALESCE(d."currency", 'EUR')
+FROM "payouts_failed" AS d
+WHERE d."id" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
 RETURNING "id"\
 """,
@@ -984,8 +987,8 @@ DELETE FROM "payouts_failed"
 WHERE "id" IN (SELECT value FROM json_each(:ids))\
 """,
         "dead_among": """\
-SELECT "id" FROM "payouts_failed"
-WHERE "id" IN (SELECT value FROM json_each(:ids))\
+SELECT d."id" FROM "payouts_failed" AS d
+WHERE d."id" IN (SELECT value FROM json_each(:ids))\
 """,
         "purge_oldest": """\
 SELECT t."id", t."paid_at" FROM "payouts" AS t

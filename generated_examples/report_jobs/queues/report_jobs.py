@@ -317,7 +317,7 @@ def redrive(
     conn: Connection,
     *,
     ids: _Iterable[int],
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 @_t.overload
@@ -325,7 +325,7 @@ def redrive(
     conn: Connection,
     *,
     limit: int,
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 def redrive(
@@ -333,12 +333,13 @@ def redrive(
     *,
     ids: _Iterable[int] | None = None,
     limit: int | None = None,
-) -> list[int]:
+) -> _runtime.Redriven[int]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return _runtime.redrive(QUEUE, conn, ids, limit)
@@ -397,7 +398,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     ids: _Iterable[int],
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 @_t.overload
@@ -405,7 +406,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     limit: int,
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 async def redrive_async(
@@ -413,12 +414,13 @@ async def redrive_async(
     *,
     ids: _Iterable[int] | None = None,
     limit: int | None = None,
-) -> list[int]:
+) -> _runtime.Redriven[int]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return await _runtime.redrive_async(QUEUE, conn, ids, limit)
@@ -647,8 +649,9 @@ WITH chosen AS (
 ), moved AS (
     INSERT INTO "report_jobs" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
         "locked_until", "processed_at", "payload", "note") OVERRIDING SYSTEM VALUE
-    SELECT "job_id", "queue", "urgency", "customer", :now, 1, NULL, NULL, "payload", "note"
-    FROM chosen
+    SELECT d."job_id", d."queue", COALESCE(d."urgency", 0), d."customer", :now, 1, NULL, NULL,
+        d."payload", d."note"
+    FROM chosen AS d
     ON CONFLICT DO NOTHING
     RETURNING "job_id"
 )
@@ -656,9 +659,16 @@ DELETE FROM "report_jobs_dead" AS d USING moved AS c
 WHERE d."job_id" = c."job_id"
 RETURNING d."job_id"\
 """,
+        "redrive_number": """\
+SELECT setval(s.numbers, :id) FROM (SELECT CAST(pg_get_serial_sequence('"report_jobs"',
+    'job_id') AS regclass) AS numbers) AS s
+WHERE CASE WHEN has_sequence_privilege(s.numbers, 'USAGE') AND has_sequence_privilege(s.numbers,
+    'UPDATE')
+    THEN COALESCE(pg_sequence_last_value(s.numbers), 0) < :id ELSE FALSE END\
+""",
         "dead_among": """\
-SELECT "job_id" FROM "report_jobs_dead"
-WHERE "job_id" = ANY(CAST(:ids AS bigint[]))\
+SELECT d."job_id" FROM "report_jobs_dead" AS d
+WHERE d."job_id" = ANY(CAST(:ids AS bigint[]))\
 """,
         "purge_oldest": """\
 SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t
@@ -965,9 +975,10 @@ FOR UPDATE\
         "redrive": """\
 INSERT INTO `report_jobs` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
     `locked_until`, `processed_at`, `payload`, `note`)
-SELECT `job_id`, `queue`, `urgency`, `customer`, :now, 1, NULL, NULL, `payload`, `note`
-FROM `report_jobs_dead`
-WHERE `job_id` IN (:ids)
+SELECT d.`job_id`, d.`queue`, COALESCE(d.`urgency`, 0), d.`customer`, :now, 1, NULL, NULL,
+    d.`payload`, d.`note`
+FROM `report_jobs_dead` AS d
+WHERE d.`job_id` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
@@ -1294,9 +1305,10 @@ FOR UPDATE\
         "redrive": """\
 INSERT INTO `report_jobs` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
     `locked_until`, `processed_at`, `payload`, `note`)
-SELECT `job_id`, `queue`, `urgency`, `customer`, :now, 1, NULL, NULL, `payload`, `note`
-FROM `report_jobs_dead`
-WHERE `job_id` IN (:ids)
+SELECT d.`job_id`, d.`queue`, COALESCE(d.`urgency`, 0), d.`customer`, :now, 1, NULL, NULL,
+    d.`payload`, d.`note`
+FROM `report_jobs_dead` AS d
+WHERE d.`job_id` IN (:ids)
 FOR UPDATE\
 """,
         "redrive_remove": """\
@@ -1578,9 +1590,10 @@ LIMIT :limit\
         "redrive": """\
 INSERT INTO "report_jobs" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
     "locked_until", "processed_at", "payload", "note")
-SELECT "job_id", "queue", "urgency", "customer", :now, 1, NULL, NULL, "payload", "note"
-FROM "report_jobs_dead"
-WHERE "job_id" IN (SELECT value FROM json_each(:ids))
+SELECT d."job_id", d."queue", COALESCE(d."urgency", 0), d."customer", :now, 1, NULL, NULL,
+    d."payload", d."note"
+FROM "report_jobs_dead" AS d
+WHERE d."job_id" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
 RETURNING "job_id"\
 """,
@@ -1589,8 +1602,8 @@ DELETE FROM "report_jobs_dead"
 WHERE "job_id" IN (SELECT value FROM json_each(:ids))\
 """,
         "dead_among": """\
-SELECT "job_id" FROM "report_jobs_dead"
-WHERE "job_id" IN (SELECT value FROM json_each(:ids))\
+SELECT d."job_id" FROM "report_jobs_dead" AS d
+WHERE d."job_id" IN (SELECT value FROM json_each(:ids))\
 """,
         "purge_oldest": """\
 SELECT t."job_id", t."processed_at" FROM "report_jobs" AS t

@@ -26,7 +26,7 @@ CREATE TABLE `ledger_rejected` (
     `locked_until` datetime(6) NULL,
     `booked_at` datetime(6) NULL,
     `cents` bigint NULL,
-    `text` varchar(200) NULL,
+    `text` varchar(200) NULL DEFAULT '',
     `reason` longtext NULL,
     `error` longtext NULL,
     `died_at` datetime(6) NULL,

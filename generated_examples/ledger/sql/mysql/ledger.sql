@@ -398,18 +398,18 @@ FOR UPDATE;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in ledger fails the statement, which then brings none back.
 --   :now  datetime(6), UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the same, after redrive_lock and before redrive_remove.
 -- Locks: the rows, until the commit.
 -- Index: the primary key.
--- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 INSERT INTO `ledger` (`entry`, `account`, `book_after`, `attempt`, `locked_until`, `booked_at`,
     `cents`, `text`)
-SELECT `entry`, `account`, :now, 1, NULL, NULL, `cents`, `text`
-FROM `ledger_rejected`
-WHERE `entry` IN (:ids)
+SELECT d.`entry`, d.`account`, :now, 1, NULL, NULL, d.`cents`, COALESCE(d.`text`, '')
+FROM `ledger_rejected` AS d
+WHERE d.`entry` IN (:ids)
 FOR UPDATE;
 
 -- name: redrive_remove

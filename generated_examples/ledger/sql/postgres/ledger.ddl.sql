@@ -44,7 +44,7 @@ CREATE TABLE "ledger_rejected" (
     "locked_until" timestamptz(6),
     "booked_at" timestamptz(6),
     "cents" bigint,
-    "text" varchar(200),
+    "text" varchar(200) DEFAULT '',
     "reason" text,
     "error" text,
     "died_at" timestamptz(6)

@@ -405,13 +405,13 @@ LIMIT :limit;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in ledger is passed over, and stays a dead letter.
 --   :ids  list of ids
 --   :now  timestamptz, the host's clock
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows, in both tables, until the commit; in order of their ids.
 -- Index: the primary keys of both tables.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 WITH chosen AS (
     SELECT "entry", "account", "book_after", "attempt", "locked_until", "booked_at", "cents",
         "text" FROM "ledger_rejected"
@@ -421,14 +421,28 @@ WITH chosen AS (
 ), moved AS (
     INSERT INTO "ledger" ("entry", "account", "book_after", "attempt", "locked_until", "booked_at",
         "cents", "text") OVERRIDING SYSTEM VALUE
-    SELECT "entry", "account", :now, 1, NULL, NULL, "cents", "text"
-    FROM chosen
+    SELECT d."entry", d."account", :now, 1, NULL, NULL, d."cents", COALESCE(d."text", '')
+    FROM chosen AS d
     ON CONFLICT DO NOTHING
     RETURNING "entry"
 )
 DELETE FROM "ledger_rejected" AS d USING moved AS c
 WHERE d."entry" = c."entry"
 RETURNING d."entry";
+
+-- name: redrive_number
+-- Moves the numbering of ids past :id, where it has not come so far: after a TRUNCATE .. RESTART IDENTITY the
+-- next enqueue would take the id of a row that came back.
+--   :id  bigint
+-- Transaction: the same, after redrive. The numbering keeps its value when that is rolled back.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per page of dead letters, with the greatest id that came back.
+SELECT setval(s.numbers, :id) FROM (SELECT CAST(pg_get_serial_sequence('"ledger"',
+    'entry') AS regclass) AS numbers) AS s
+WHERE CASE WHEN has_sequence_privilege(s.numbers, 'USAGE') AND has_sequence_privilege(s.numbers,
+    'UPDATE')
+    THEN COALESCE(pg_sequence_last_value(s.numbers), 0) < :id ELSE FALSE END;
 
 -- name: dead_among
 -- Which of these rows are dead letters still: after a redrive that brought back fewer than it was given.
@@ -437,8 +451,8 @@ RETURNING d."entry";
 -- Locks: none.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when redrive left rows behind.
-SELECT "entry" FROM "ledger_rejected"
-WHERE "entry" = ANY(CAST(:ids AS bigint[]));
+SELECT d."entry" FROM "ledger_rejected" AS d
+WHERE d."entry" = ANY(CAST(:ids AS bigint[]));
 
 -- name: purge_oldest
 -- Lists and locks up to :limit rows that were finished before :before, the oldest first.

@@ -34,7 +34,7 @@ CREATE TABLE "ledger_rejected" (
     "locked_until" INTEGER CHECK (typeof("locked_until") IN ('integer', 'null')),
     "booked_at" INTEGER CHECK (typeof("booked_at") IN ('integer', 'null')),
     "cents" INTEGER,
-    "text" TEXT,
+    "text" TEXT DEFAULT '',
     "reason" TEXT,
     "error" TEXT,
     "died_at" INTEGER

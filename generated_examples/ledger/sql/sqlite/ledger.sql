@@ -356,18 +356,18 @@ LIMIT :limit;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in ledger is passed over, and stays a dead letter.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the caller's when one is open, else its own. Before redrive_remove.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary keys of both tables.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 INSERT INTO "ledger" ("entry", "account", "book_after", "attempt", "locked_until", "booked_at",
     "cents", "text")
-SELECT "entry", "account", :now, 1, NULL, NULL, "cents", "text"
-FROM "ledger_rejected"
-WHERE "entry" IN (SELECT value FROM json_each(:ids))
+SELECT d."entry", d."account", :now, 1, NULL, NULL, d."cents", COALESCE(d."text", '')
+FROM "ledger_rejected" AS d
+WHERE d."entry" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
 RETURNING "entry";
 
@@ -388,8 +388,8 @@ WHERE "entry" IN (SELECT value FROM json_each(:ids));
 -- Locks: none.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when redrive left rows behind.
-SELECT "entry" FROM "ledger_rejected"
-WHERE "entry" IN (SELECT value FROM json_each(:ids));
+SELECT d."entry" FROM "ledger_rejected" AS d
+WHERE d."entry" IN (SELECT value FROM json_each(:ids));
 
 -- name: purge_oldest
 -- Lists up to :limit rows that were finished before :before, the oldest first.

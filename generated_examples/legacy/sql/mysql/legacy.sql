@@ -245,7 +245,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Transaction: the same, after redrive_lock.
 -- Locks: the rows, until the commit.
 -- Index: the primary key.
--- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 UPDATE `Job Queue`
 SET `State` = 0, `Done At` = NULL, `tries` = 1, `Due` = :now, `Locked` = NULL
 WHERE `Job No` IN (:ids);

@@ -231,7 +231,7 @@ LIMIT :limit;
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: the primary key.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 WITH chosen AS (
     SELECT "Job No" FROM "Job Queue"
     WHERE "Job No" = ANY(CAST(:ids AS varchar(40)[])) AND "State" = 9

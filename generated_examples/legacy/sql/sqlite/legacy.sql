@@ -208,7 +208,7 @@ LIMIT :limit;
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 UPDATE "Job Queue"
 SET "State" = 0, "Done At" = NULL, "tries" = 1, "Due" = :now, "Locked" = NULL
 WHERE "Job No" IN (SELECT value FROM json_each(:ids)) AND "State" = 9

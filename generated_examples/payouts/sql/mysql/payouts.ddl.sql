@@ -24,7 +24,7 @@ CREATE TABLE `payouts_failed` (
     `paid_at` datetime(6) NULL,
     `last_error` longtext NULL,
     `amount` decimal(12,2) NULL,
-    `currency` varchar(3) NULL,
+    `currency` varchar(3) NULL DEFAULT 'EUR',
     `reason` longtext NULL,
     `error` longtext NULL,
     `failed_at` datetime(6) NULL,

@@ -251,18 +251,18 @@ FOR UPDATE;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in payouts fails the statement, which then brings none back.
 --   :now  datetime(6), UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the same, after redrive_lock and before redrive_remove.
 -- Locks: the rows, until the commit.
 -- Index: the primary key.
--- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 INSERT INTO `payouts` (`id`, `account`, `due_at`, `attempt`, `paid_at`, `last_error`, `amount`,
     `currency`)
-SELECT `id`, `account`, :now, 1, NULL, `last_error`, `amount`, `currency`
-FROM `payouts_failed`
-WHERE `id` IN (:ids)
+SELECT d.`id`, d.`account`, :now, 1, NULL, d.`last_error`, d.`amount`, COALESCE(d.`currency`, 'EUR')
+FROM `payouts_failed` AS d
+WHERE d.`id` IN (:ids)
 FOR UPDATE;
 
 -- name: redrive_remove

@@ -38,7 +38,7 @@ CREATE TABLE "payouts_failed" (
     "paid_at" timestamptz(6),
     "last_error" text,
     "amount" numeric(12,2),
-    "currency" varchar(3),
+    "currency" varchar(3) DEFAULT 'EUR',
     "reason" text,
     "error" text,
     "failed_at" timestamptz(6)

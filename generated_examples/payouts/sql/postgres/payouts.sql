@@ -195,13 +195,13 @@ LIMIT :limit;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in payouts is passed over, and stays a dead letter.
 --   :ids  list of ids
 --   :now  timestamptz, the host's clock
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows, in both tables, until the commit; in order of their ids.
 -- Index: the primary keys of both tables.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 WITH chosen AS (
     SELECT "id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
         "currency" FROM "payouts_failed"
@@ -211,8 +211,9 @@ WITH chosen AS (
 ), moved AS (
     INSERT INTO "payouts" ("id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
         "currency")
-    SELECT "id", "account", :now, 1, NULL, "last_error", "amount", "currency"
-    FROM chosen
+    SELECT d."id", d."account", :now, 1, NULL, d."last_error", d."amount", COALESCE(d."currency",
+        'EUR')
+    FROM chosen AS d
     ON CONFLICT DO NOTHING
     RETURNING "id"
 )
@@ -227,8 +228,8 @@ RETURNING d."id";
 -- Locks: none.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when redrive left rows behind.
-SELECT "id" FROM "payouts_failed"
-WHERE "id" = ANY(CAST(:ids AS uuid[]));
+SELECT d."id" FROM "payouts_failed" AS d
+WHERE d."id" = ANY(CAST(:ids AS uuid[]));
 
 -- name: purge_oldest
 -- Lists and locks up to :limit rows that were finished before :before, the oldest first.

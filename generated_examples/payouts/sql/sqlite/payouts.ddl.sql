@@ -30,7 +30,7 @@ CREATE TABLE "payouts_failed" (
     "paid_at" INTEGER CHECK (typeof("paid_at") IN ('integer', 'null')),
     "last_error" TEXT,
     "amount" TEXT,
-    "currency" TEXT,
+    "currency" TEXT DEFAULT 'EUR',
     "reason" TEXT,
     "error" TEXT,
     "failed_at" INTEGER

@@ -156,18 +156,18 @@ LIMIT :limit;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in payouts is passed over, and stays a dead letter.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the caller's when one is open, else its own. Before redrive_remove.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary keys of both tables.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 INSERT INTO "payouts" ("id", "account", "due_at", "attempt", "paid_at", "last_error", "amount",
     "currency")
-SELECT "id", "account", :now, 1, NULL, "last_error", "amount", "currency"
-FROM "payouts_failed"
-WHERE "id" IN (SELECT value FROM json_each(:ids))
+SELECT d."id", d."account", :now, 1, NULL, d."last_error", d."amount", COALESCE(d."currency", 'EUR')
+FROM "payouts_failed" AS d
+WHERE d."id" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
 RETURNING "id";
 
@@ -188,8 +188,8 @@ WHERE "id" IN (SELECT value FROM json_each(:ids));
 -- Locks: none.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when redrive left rows behind.
-SELECT "id" FROM "payouts_failed"
-WHERE "id" IN (SELECT value FROM json_each(:ids));
+SELECT d."id" FROM "payouts_failed" AS d
+WHERE d."id" IN (SELECT value FROM json_each(:ids));
 
 -- name: purge_oldest
 -- Lists up to :limit rows that were finished before :before, the oldest first.

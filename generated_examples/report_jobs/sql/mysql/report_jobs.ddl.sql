@@ -23,7 +23,7 @@ CREATE TABLE `report_jobs` (
 CREATE TABLE `report_jobs_dead` (
     `job_id` bigint NOT NULL,
     `queue` varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin NULL,
-    `urgency` smallint NULL,
+    `urgency` smallint NULL DEFAULT 0,
     `customer` varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin NULL,
     `retry_after` datetime(6) NULL,
     `attempt` int NULL,

@@ -412,18 +412,19 @@ FOR UPDATE;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in report_jobs fails the statement, which then brings none back.
 --   :now  datetime(6), UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the same, after redrive_lock and before redrive_remove.
 -- Locks: the rows, until the commit.
 -- Index: the primary key.
--- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 INSERT INTO `report_jobs` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
     `locked_until`, `processed_at`, `payload`, `note`)
-SELECT `job_id`, `queue`, `urgency`, `customer`, :now, 1, NULL, NULL, `payload`, `note`
-FROM `report_jobs_dead`
-WHERE `job_id` IN (:ids)
+SELECT d.`job_id`, d.`queue`, COALESCE(d.`urgency`, 0), d.`customer`, :now, 1, NULL, NULL,
+    d.`payload`, d.`note`
+FROM `report_jobs_dead` AS d
+WHERE d.`job_id` IN (:ids)
 FOR UPDATE;
 
 -- name: redrive_remove

@@ -43,7 +43,7 @@ COMMENT ON COLUMN "report_jobs"."processed_at" IS 'When the row was finished. NU
 CREATE TABLE "report_jobs_dead" (
     "job_id" bigint PRIMARY KEY,
     "queue" varchar(40),
-    "urgency" smallint,
+    "urgency" smallint DEFAULT 0,
     "customer" varchar(80),
     "retry_after" timestamptz(6),
     "attempt" integer,

@@ -327,13 +327,13 @@ LIMIT :limit;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in report_jobs is passed over, and stays a dead letter.
 --   :ids  list of ids
 --   :now  timestamptz, the host's clock
 -- Transaction: the caller's when one is open, else its own.
 -- Locks: the rows, in both tables, until the commit; in order of their ids.
 -- Index: the primary keys of both tables.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 WITH chosen AS (
     SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt", "locked_until",
         "processed_at", "payload", "note" FROM "report_jobs_dead"
@@ -343,14 +343,29 @@ WITH chosen AS (
 ), moved AS (
     INSERT INTO "report_jobs" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
         "locked_until", "processed_at", "payload", "note") OVERRIDING SYSTEM VALUE
-    SELECT "job_id", "queue", "urgency", "customer", :now, 1, NULL, NULL, "payload", "note"
-    FROM chosen
+    SELECT d."job_id", d."queue", COALESCE(d."urgency", 0), d."customer", :now, 1, NULL, NULL,
+        d."payload", d."note"
+    FROM chosen AS d
     ON CONFLICT DO NOTHING
     RETURNING "job_id"
 )
 DELETE FROM "report_jobs_dead" AS d USING moved AS c
 WHERE d."job_id" = c."job_id"
 RETURNING d."job_id";
+
+-- name: redrive_number
+-- Moves the numbering of ids past :id, where it has not come so far: after a TRUNCATE .. RESTART IDENTITY the
+-- next enqueue would take the id of a row that came back.
+--   :id  bigint
+-- Transaction: the same, after redrive. The numbering keeps its value when that is rolled back.
+-- Locks: none.
+-- Index: none.
+-- Runs: once per page of dead letters, with the greatest id that came back.
+SELECT setval(s.numbers, :id) FROM (SELECT CAST(pg_get_serial_sequence('"report_jobs"',
+    'job_id') AS regclass) AS numbers) AS s
+WHERE CASE WHEN has_sequence_privilege(s.numbers, 'USAGE') AND has_sequence_privilege(s.numbers,
+    'UPDATE')
+    THEN COALESCE(pg_sequence_last_value(s.numbers), 0) < :id ELSE FALSE END;
 
 -- name: dead_among
 -- Which of these rows are dead letters still: after a redrive that brought back fewer than it was given.
@@ -359,8 +374,8 @@ RETURNING d."job_id";
 -- Locks: none.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when redrive left rows behind.
-SELECT "job_id" FROM "report_jobs_dead"
-WHERE "job_id" = ANY(CAST(:ids AS bigint[]));
+SELECT d."job_id" FROM "report_jobs_dead" AS d
+WHERE d."job_id" = ANY(CAST(:ids AS bigint[]));
 
 -- name: purge_oldest
 -- Lists and locks up to :limit rows that were finished before :before, the oldest first.

@@ -31,7 +31,7 @@ CREATE INDEX "report_jobs_purge" ON "report_jobs"
 CREATE TABLE "report_jobs_dead" (
     "job_id" INTEGER NOT NULL PRIMARY KEY,
     "queue" TEXT,
-    "urgency" INTEGER,
+    "urgency" INTEGER DEFAULT 0,
     "customer" TEXT,
     "retry_after" INTEGER CHECK (typeof("retry_after") IN ('integer', 'null')),
     "attempt" INTEGER,

@@ -309,18 +309,19 @@ LIMIT :limit;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- A row whose id or key is queued again meanwhile is not brought back; its dead letter stays.
+-- One whose id is in report_jobs is passed over, and stays a dead letter.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the caller's when one is open, else its own. Before redrive_remove.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary keys of both tables.
--- Runs: when an operator brings dead letters back.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 INSERT INTO "report_jobs" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
     "locked_until", "processed_at", "payload", "note")
-SELECT "job_id", "queue", "urgency", "customer", :now, 1, NULL, NULL, "payload", "note"
-FROM "report_jobs_dead"
-WHERE "job_id" IN (SELECT value FROM json_each(:ids))
+SELECT d."job_id", d."queue", COALESCE(d."urgency", 0), d."customer", :now, 1, NULL, NULL,
+    d."payload", d."note"
+FROM "report_jobs_dead" AS d
+WHERE d."job_id" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
 RETURNING "job_id";
 
@@ -341,8 +342,8 @@ WHERE "job_id" IN (SELECT value FROM json_each(:ids));
 -- Locks: none.
 -- Index: the primary key of the dead-letter table.
 -- Runs: when redrive left rows behind.
-SELECT "job_id" FROM "report_jobs_dead"
-WHERE "job_id" IN (SELECT value FROM json_each(:ids));
+SELECT d."job_id" FROM "report_jobs_dead" AS d
+WHERE d."job_id" IN (SELECT value FROM json_each(:ids));
 
 -- name: purge_oldest
 -- Lists up to :limit rows that were finished before :before, the oldest first.

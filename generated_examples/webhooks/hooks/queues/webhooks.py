@@ -281,7 +281,7 @@ def redrive(
     conn: Connection,
     *,
     ids: _Iterable[int],
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 @_t.overload
@@ -289,7 +289,7 @@ def redrive(
     conn: Connection,
     *,
     limit: int,
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 def redrive(
@@ -297,12 +297,13 @@ def redrive(
     *,
     ids: _Iterable[int] | None = None,
     limit: int | None = None,
-) -> list[int]:
+) -> _runtime.Redriven[int]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return _runtime.redrive(QUEUE, conn, ids, limit)
@@ -338,7 +339,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     ids: _Iterable[int],
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 @_t.overload
@@ -346,7 +347,7 @@ async def redrive_async(
     conn: AsyncConnection,
     *,
     limit: int,
-) -> list[int]: ...
+) -> _runtime.Redriven[int]: ...
 
 
 async def redrive_async(
@@ -354,12 +355,13 @@ async def redrive_async(
     *,
     ids: _Iterable[int] | None = None,
     limit: int | None = None,
-) -> list[int]:
+) -> _runtime.Redriven[int]:
     """Bring dead letters back, due now, from their first attempt. Returns their ids.
 
     ``ids`` names them; an id that is no dead letter is left out. None comes back, and
     AlreadyQueued is raised, when one of them is queued again.
-    ``limit`` takes up to so many, the oldest first, and passes over such rows.
+    ``limit`` takes up to so many, the oldest first, and passes over such rows; one that
+    the database refuses is in ``kept`` of the result.
     Joins the transaction open on ``conn``, or commits its own.
     """
     return await _runtime.redrive_async(QUEUE, conn, ids, limit)

@@ -266,7 +266,7 @@ FOR UPDATE SKIP LOCKED;
 -- Transaction: the same, after redrive_lock.
 -- Locks: the rows, until the commit.
 -- Index: the primary key.
--- Runs: when an operator brings dead letters back; again for each row when one of them is refused.
+-- Runs: when an operator brings dead letters back; where it is refused, again for each half.
 UPDATE `hooks`.`calls`
 SET `target` = `origin`, `origin` = NULL, `attempt` = 1, `due` = :now, `held_until` = NULL
 WHERE `id` IN (:ids);
