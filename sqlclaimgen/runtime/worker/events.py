@@ -28,6 +28,9 @@ class EventKind(StrEnum):
     """The row is held by another, or may be: what the handler does with it no longer counts."""
     OVERDUE = "overdue"
     """The lease ran out and nobody has taken the row yet, as far as is known."""
+    TIMED_OUT = "timed_out"
+    """The handler has run for `handler_timeout` seconds. One of asyncio is cancelled, and has failed; a
+    thread runs on, and its lease is not extended any more."""
     EXTENDED = "extended"
     """Leases were extended; `count` says how many."""
     GIVEN_BACK = "given_back"
@@ -56,7 +59,7 @@ class EventKind(StrEnum):
     DRAINING = "draining"
     """A stop was asked for: nothing more is claimed, and handlers end. `seconds` is how long they may."""
     STOPPED = "stopped"
-    """The worker has stopped."""
+    """The worker has stopped; `error` says why, where it was not told to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +85,7 @@ LEVELS = {
     EventKind.LOST: logging.WARNING,
     EventKind.OVERDUE: logging.WARNING,
     EventKind.UNFINISHED: logging.WARNING,
+    EventKind.TIMED_OUT: logging.WARNING,
     EventKind.UNKNOWN: logging.ERROR,
     EventKind.UNSETTLED: logging.ERROR,
     EventKind.DISCONNECTED: logging.WARNING,
@@ -93,6 +97,9 @@ LEVELS = {
     EventKind.STOPPED: logging.INFO,
 }
 """How the log tells them; the others as DEBUG."""
+
+TRACED = frozenset({EventKind.FAILED, EventKind.UNSETTLED, EventKind.STOPPED})
+"""What the log tells with a traceback."""
 
 
 def shown(error: BaseException) -> str:
@@ -116,6 +123,8 @@ class Reporter:
         # a row that is given up is what somebody has to hear of
         given_up = event.outcome == DeadLetter.__name__
         level = logging.WARNING if given_up else LEVELS.get(kind, logging.DEBUG)
+        if kind is EventKind.STOPPED and event.error is not None:
+            level = logging.ERROR
         if log.isEnabledFor(level):
             extra = {
                 f"claim_{name}": getattr(event, name)
@@ -128,13 +137,17 @@ class Reporter:
                     "outcome",
                     "count",
                     "seconds",
+                    "error",
                 )
                 if getattr(event, name) is not None
             }
             row = "" if event.id is None else f" {event.id!r}"
             why = "" if event.outcome is None else f" as {event.outcome}"
             why += "" if event.error is None else f": {shown(event.error)}"
-            log.log(level, "%s%s %s%s", self._table, row, kind.value, why, extra=extra)
+            traced = event.error if kind in TRACED else None
+            log.log(
+                level, "%s%s %s%s", self._table, row, kind.value, why, extra=extra, exc_info=traced
+            )
         if self._hook is not None:
             try:
                 self._hook(event)

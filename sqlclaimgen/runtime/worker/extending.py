@@ -11,7 +11,20 @@ from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.worker.checks.clocks import Watch
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.lines import Line
-from sqlclaimgen.runtime.worker.work import InWork
+from sqlclaimgen.runtime.worker.work import InWork, lost
+
+LONG = 10
+"""Leases after which a handler that still runs is told of."""
+
+
+def long(item: InWork) -> TimeoutError:
+    """What is told of a handler that runs for many leases: nobody else would."""
+    delivery = item.delivery
+    return TimeoutError(
+        f"{delivery.bound.queue.table} {delivery.id!r}: the handler has run for {item.seconds:.0f} seconds, "
+        f"{LONG} leases, and its lease is extended as long as it runs. Where it may hang, give the worker "
+        "`handler_timeout`."
+    )
 
 
 class Extender:
@@ -45,7 +58,7 @@ class Extender:
             due = [
                 item
                 for item in self._items()
-                if item.is_live() and not item.holds and item.extend_at <= now
+                if item.is_live() and not (item.holds or item.timed_out) and item.extend_at <= now
             ]
             if due:
                 await self._extend(due)
@@ -82,6 +95,10 @@ class Extender:
         except Exception as error:
             await self._line.pause(error)
 
+    def _is_long(self, item: InWork) -> bool:
+        running = item.started_at is not None and not (item.ended or item.timed_out)
+        return running and item.seconds > LONG * 2 * self._half
+
     def _tell(self) -> None:
         """Report losses once, and stop the handlers of lost rows."""
         for item in list(self._items()):
@@ -91,7 +108,10 @@ class Extender:
             if delivery.lost and not item.lost_told:
                 item.lost_told = True
                 item.let_go()
-                self._report(EventKind.LOST, **item.fields)
+                self._report(EventKind.LOST, error=lost(item), **item.fields)
+            elif item.is_live() and not item.long_told and self._is_long(item):
+                item.long_told = True
+                self._report(EventKind.WARNED, error=long(item), **item.fields)
             elif item.is_live() and delivery.overdue and not (item.holds or item.overdue_told):
                 item.overdue_told = True
                 self._report(EventKind.OVERDUE, **item.fields)

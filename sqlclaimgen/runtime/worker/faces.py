@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import threading
 from collections.abc import Awaitable, Callable, Generator
-from types import FrameType
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from sqlclaimgen.runtime.errors import ClaimError
 from sqlclaimgen.runtime.queue import Queue
+from sqlclaimgen.runtime.worker import signals
 from sqlclaimgen.runtime.worker.arguments import (
     ends_when_empty,
     opening,
@@ -30,8 +28,6 @@ from sqlclaimgen.runtime.worker.settings import Options
 
 D = TypeVar("D")
 O = TypeVar("O")
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class _Face(Generic[D, O]):
@@ -104,26 +100,18 @@ class _Face(Generic[D, O]):
 
     @contextlib.contextmanager
     def _signals(self) -> Generator[None]:
-        if not self.settings.signals or threading.current_thread() is not threading.main_thread():
+        if not self.settings.signals:
             yield
             return
-
-        process = os.getpid()
-
-        def ask(number: int, frame: FrameType | None) -> None:
-            if os.getpid() == process:
-                self.stop()
-                return
-            # a process that a handler forked: the worker is its parent's, and it has a death of its own
-            signal.signal(number, before[signal.Signals(number)] or signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-
-        before = {number: signal.signal(number, ask) for number in _SIGNALS}
-        try:
+        with signals.heard(self.stop) as main:
+            if not main:
+                log.warning(
+                    "%s: this worker runs off the main thread, where Python lets nobody handle signals: "
+                    "SIGTERM and SIGINT drain it only while another worker of the process runs on the main "
+                    "thread. Call stop() from a handler of your own, and pass signals=False.",
+                    self.queue.table,
+                )
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler or signal.SIG_DFL)
 
 
 class Worker(_Face[D, O]):

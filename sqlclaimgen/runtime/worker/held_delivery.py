@@ -13,7 +13,7 @@ from sqlclaimgen.runtime.protocols.held import HeldForm
 from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.protocols.transaction import jitter
 from sqlclaimgen.runtime.queue import Queue
-from sqlclaimgen.runtime.worker import failures
+from sqlclaimgen.runtime.worker import failures, timing
 from sqlclaimgen.runtime.worker.conflicts import RUNS, conflict_of
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.guarding import require_open
@@ -23,7 +23,7 @@ from sqlclaimgen.runtime.worker.held_rows import HeldRows
 from sqlclaimgen.runtime.worker.held_slots import Slots, first
 from sqlclaimgen.runtime.worker.held_work import Work
 from sqlclaimgen.runtime.worker.lines import trouble
-from sqlclaimgen.runtime.worker.running import CLEANING, HandlerCancelled, stopped
+from sqlclaimgen.runtime.worker.running import CLEANING, ENDS, HandlerCancelled, stopped
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.waking import Alarm
 
@@ -156,10 +156,12 @@ class HeldDeliverer:
             )
             # not a task of its result: a SystemExit in a task ends the loop
             ended = asyncio.ensure_future(work.running.ended())
+            stop_timing = timing.limited(work, self._settings, self._report)
             try:
                 await self._watched(work, ended)
             finally:
                 ended.cancel()
+                stop_timing()
             if work.overrun:
                 return None
             outcome = checked(self._queue.outcomes, await work.running.result())
@@ -171,11 +173,12 @@ class HeldDeliverer:
         except BaseException as error:
             if delivery.lost:
                 return None
+            error = timing.why(work, self._settings, error, HandlerCancelled)
             if isinstance(error, HandlerCancelled) and await stopped(self._stop):
                 # with the loop that it ran in: a shutdown is no failure of the handler
                 await self._rows.give_back(work)
                 return None
-            if not isinstance(error, Exception):
+            if isinstance(error, ENDS):
                 self.ended_by = error  # SystemExit and its like: put the row back, and end
                 self._stop.set()
             return await self._failure(work, error)

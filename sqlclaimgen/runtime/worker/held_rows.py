@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError
@@ -14,7 +15,10 @@ from sqlclaimgen.runtime.worker.held_work import Work
 from sqlclaimgen.runtime.worker.lines import trouble
 
 CHECK_EVERY = 10.0
-"""Seconds between two looks at a connection that holds a row."""
+"""Seconds between two questions over a connection that holds a row."""
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks at its socket, which cost the server nothing."""
 
 
 def ping() -> Protocol[None]:
@@ -41,27 +45,33 @@ class HeldRows:
             self.memory.deliveries.remove(work.delivery)
 
     async def watch(self, work: Work, *awaited: asyncio.Future[Any], at_work: bool = True) -> None:
-        """Wait until one of `awaited` is done, and ask something over the connection every CHECK_EVERY
-        seconds. When it is dead the row is lost; a handler `at_work` is waited for all the same."""
+        """Wait until one of `awaited` is done. Look at the connection's socket every LOOK_EVERY seconds, and
+        ask something over it every CHECK_EVERY. When it is dead the row is lost; a handler `at_work` is
+        waited for all the same."""
+        asked = time.monotonic()
         while not any(future.done() for future in awaited):
-            every = None if work.lost_told else CHECK_EVERY
+            every = None if work.lost_told else min(LOOK_EVERY, CHECK_EVERY)
             done, _ = await asyncio.wait(
                 awaited, timeout=every, return_when=asyncio.FIRST_COMPLETED
             )
             if done or work.lost_told:
                 continue
-            try:
-                await work.session.drive(ping())
-            except ClaimError as error:
-                await self.lose(work, error)
-                if not at_work:
-                    return
+            if work.session.gone:
+                await self.lose(work, ConnectionError("the server has closed the connection"))
+            elif time.monotonic() - asked >= CHECK_EVERY:
+                asked = time.monotonic()
+                try:
+                    await work.session.drive(ping())
+                except ClaimError as error:
+                    await self.lose(work, error)
+            if work.lost_told and not at_work:
+                return
 
     async def watch_beside(self, work: Work, *awaited: asyncio.Future[Any]) -> None:
         """Wait for a handler that uses the connection itself. Nothing is asked over it meanwhile: a
         look every CHECK_EVERY seconds tells whether the server has closed it."""
         while not any(future.done() for future in awaited):
-            every = None if work.lost_told else CHECK_EVERY
+            every = None if work.lost_told else LOOK_EVERY
             done, _ = await asyncio.wait(
                 awaited, timeout=every, return_when=asyncio.FIRST_COMPLETED
             )

@@ -44,6 +44,8 @@ class Work:
     failed: bool = False
     """The handler raised: the outcome is the table's policy, not its own."""
     lost_told: bool = False
+    timed_out: bool = False
+    """Its handler ran longer than it may."""
     overrun: bool = False
     """The drain is over: what the handler returns is dropped, and its row given back once it has ended."""
     over: asyncio.Event = field(default_factory=asyncio.Event)

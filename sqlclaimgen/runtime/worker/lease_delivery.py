@@ -12,16 +12,16 @@ from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import exhausted
 from sqlclaimgen.runtime.protocols.outcomes import due_at_once
 from sqlclaimgen.runtime.queue import Queue
-from sqlclaimgen.runtime.worker import failures
+from sqlclaimgen.runtime.worker import failures, timing
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.lines import Line
-from sqlclaimgen.runtime.worker.running import HandlerCancelled, stopped
+from sqlclaimgen.runtime.worker.running import ENDS, HandlerCancelled, stopped
 from sqlclaimgen.runtime.worker.settings import Settings
 from sqlclaimgen.runtime.worker.settling import Settler
 from sqlclaimgen.runtime.worker.transactional import TransactionalHandlers
 from sqlclaimgen.runtime.worker.waking import Alarm
-from sqlclaimgen.runtime.worker.work import Hands, InWork, Lease, Turns
+from sqlclaimgen.runtime.worker.work import Hands, InWork, Lease, Turns, lost
 
 
 class LeaseDeliverer:
@@ -79,7 +79,7 @@ class LeaseDeliverer:
         finally:
             self._hands.let_go(item)
             if item.delivery.lost and not (item.lost_told or item.abandoned):
-                self._report(EventKind.LOST, **item.fields)
+                self._report(EventKind.LOST, error=lost(item), **item.fields)
 
     def _partition(self, delivery: Lease) -> Any:
         field = self._queue.partition
@@ -97,6 +97,7 @@ class LeaseDeliverer:
                 outcome = await self._outcome(item)
             finally:
                 item.ended = True
+                item.stop_timing()
             if outcome is not None and not item.abandoned:
                 self._settled(item, outcome, await self._settler.settle(item, outcome))
         if item.is_live() and not delivery.started:
@@ -133,11 +134,12 @@ class LeaseDeliverer:
         """The outcome of what the handler raised; None when nothing is to be written."""
         if item.delivery.lost or item.abandoned:
             return None
+        error = timing.why(item, self._settings, error, HandlerCancelled)
         if isinstance(error, HandlerCancelled) and await stopped(self._stop):
             # with the loop that it ran in: a shutdown is no failure of the handler
             await self._give_back([item])
             return None
-        if not isinstance(error, Exception):
+        if isinstance(error, ENDS):
             self.ended_by = error  # SystemExit and its like: put the row back, and end
             self._stop.set()
         self._hands.failures += 1
@@ -147,6 +149,7 @@ class LeaseDeliverer:
 
     def _starts(self, item: InWork) -> None:
         item.delivery.started, item.started_at = True, time.monotonic()
+        item.stop_timing = timing.limited(item, self._settings, self._report)
         self._report(EventKind.STARTED, seconds=item.started_at - item.claimed_at, **item.fields)
 
     def _settled(self, item: InWork, outcome: AnyOutcome, error: Exception | None) -> None:
@@ -163,7 +166,8 @@ class LeaseDeliverer:
             self._report(EventKind.UNKNOWN, error=error, **fields)
             item.lost_told = True
         elif isinstance(error, LeaseLost):
-            self._report(EventKind.LOST, error=error, **fields)
+            if not item.lost_told:
+                self._report(EventKind.LOST, error=error, **fields)
             item.lost_told = True
         else:
             self._report(EventKind.UNSETTLED, error=error, **fields)

@@ -18,6 +18,11 @@ CLEANING = 1.0
 """Seconds that handlers have to end after the end of a drain: those of asyncio are cancelled."""
 
 
+ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What a handler ends its worker with. Any other error is a failure of its row, also one that is no
+Exception: libraries in Rust and gevent raise such."""
+
+
 class HandlerCancelled(Exception):
     """An asyncio handler was cancelled: its row was lost, the worker had to stop, or its own code did."""
 

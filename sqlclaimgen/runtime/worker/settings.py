@@ -34,6 +34,9 @@ class Options(TypedDict, total=False):
     policy, which holds where this one raises or returns no delay."""
     drain_timeout: float
     """How long handlers may go on after a stop was asked for."""
+    handler_timeout: float | None
+    """How long a handler may run: one of asyncio is cancelled then, which is a failure; a thread runs on,
+    and its lease is not extended any more. None: as long as it takes."""
     statement_timeout: float
     """The client's own limit on every statement and every connect."""
     max_backoff: float
@@ -61,6 +64,7 @@ class Settings:
     on_invalid: InvalidPolicy = "retry"
     retry: Callable[[int, BaseException], timedelta | float] | None = None
     drain_timeout: float = 30.0
+    handler_timeout: float | None = None
     statement_timeout: float = 30.0
     """A dead server cannot hold a shutdown."""
     max_backoff: float = 30.0
@@ -84,8 +88,9 @@ class Settings:
         for name in ("poll_interval", "statement_timeout", "max_backoff"):
             _seconds(name, getattr(self, name))
         _seconds("drain_timeout", self.drain_timeout, or_none_at_all=True)
-        if self.longest_handler is not None:
-            _seconds("longest_handler", self.longest_handler)
+        for name in ("longest_handler", "handler_timeout"):
+            if getattr(self, name) is not None:
+                _seconds(name, getattr(self, name))
         _function("retry", self.retry, "retry(attempt, error) gives the delay of a failed row")
         _function("on_event", self.on_event, "on_event(event) is called with every event")
         _groups(self.groups)

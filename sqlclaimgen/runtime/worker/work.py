@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlclaimgen.runtime.deliveries import LeaseDelivery
+from sqlclaimgen.runtime.errors import LeaseLost
 from sqlclaimgen.runtime.worker.running import Running
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 
@@ -32,10 +34,15 @@ class InWork:
     waited_for: bool = True
     """Whether a claim waits for its extension when it is overdue."""
     lost_told: bool = False
+    timed_out: bool = False
+    """Its handler ran longer than it may."""
     unanswered: bool = False
     """A COMMIT of its settlement got no answer."""
     failed: bool = False
     """Its handler raised."""
+    stop_timing: Callable[[], None] = lambda: None
+    long_told: bool = False
+    """That its handler runs for many leases."""
     holds: bool = False
     """The transaction of its handler has locked the row: nobody takes it, and nothing extends it."""
     own: bool = False
@@ -72,6 +79,20 @@ class InWork:
     def seconds(self) -> float:
         """How long the handler has run."""
         return time.monotonic() - (self.started_at or self.claimed_at)
+
+
+def lost(item: InWork) -> LeaseLost:
+    """The error of a lease whose loss was found out beside its handler."""
+    delivery = item.delivery
+    table = delivery.bound.queue.table
+    return LeaseLost(
+        f"{table} {delivery.id!r}: attempt {delivery.number} no longer holds the row; an extension found it "
+        "with another claim, or settled.",
+        table=table,
+        id=delivery.id,
+        attempt=delivery.number,
+        statement="extend",
+    )
 
 
 class Hands:
