@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 from sqlclaimgen.description import syntax
 from sqlclaimgen.description.diagnostics import DescriptionInvalid, Diagnostic
 from sqlclaimgen.description.locations import Locations, Position
 
-if TYPE_CHECKING:
-    from pathlib import Path
+_MOST = 16 * 2**20
+"""Bytes of a description. A thousand tables take one of them."""
 
 DEEPEST = 8
 """Keys and indexes from the top of the file down to a value. A description has six."""
@@ -34,8 +35,16 @@ class Source:
 
 def read(path: Path) -> bytes:
     """The bytes of the file. Raises `DescriptionInvalid` when there are none to read."""
+    if not path.name.isprintable() or set(path.name) & set('<>"|'):
+        raise _invalid(
+            Path(ascii(str(path))),
+            "FILE-NAME",
+            "the file's name stands in every generated file, and has characters that cannot",
+            'Rename it: letters, digits and the like, no control characters, none of < > " |.',
+        )
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_MOST + 1)
     except FileNotFoundError:
         raise _invalid(
             path, "FILE-MISSING", "there is no such file", "Write one with `sqlclaimgen init`."
@@ -48,6 +57,10 @@ def read(path: Path) -> bytes:
             f"the file cannot be read: {reason}",
             "Name a file that this user may read.",
         ) from None
+    if len(content) > _MOST:
+        what = f"the file is longer than {_MOST // 2**20} MiB"
+        raise _invalid(path, "FILE-UNREADABLE", what, "Name a description; split one this long.")
+    return content
 
 
 def parse(content: bytes, path: Path) -> Source:
@@ -55,7 +68,8 @@ def parse(content: bytes, path: Path) -> Source:
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8-sig", "replace").replace("\r\n", "\n")
+        # the place counts from behind a byte order mark
+        before = error.object[: error.start].decode("utf-8", "replace").replace("\r\n", "\n")
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
         raise _invalid(
@@ -63,7 +77,7 @@ def parse(content: bytes, path: Path) -> Source:
             "FILE-ENCODING",
             "the file is UTF-16, not UTF-8"
             if utf16
-            else f"the byte 0x{content[error.start]:02x} is not UTF-8",
+            else f"the byte 0x{error.object[error.start]:02x} is not UTF-8",
             "Save the file as UTF-8.",
             line,
             column,

@@ -33,8 +33,12 @@ def queue_of(table: Table, plans: Sequence[Plan]) -> Queue[Any, Any, Any, Any]:
 
 def value_of(column: Column, text: str) -> Any:
     """A value that was written on a command line. Raises ValueError when it is none of the column's."""
-    if column.type.kind in INTEGERS:
-        return int(text)
-    if column.type.kind is Kind.UUID:
-        return UUID(text)
-    return text
+    try:
+        if column.type.kind in INTEGERS:
+            value = int(text)
+            if not -(2**63) <= value < 2**63:
+                raise ValueError
+            return value
+        return UUID(text) if column.type.kind is Kind.UUID else text
+    except ValueError:
+        raise ValueError(f"`{text:.80}` is no {column.type}") from None

@@ -85,6 +85,12 @@ def pasted(plan: Plan, statement: Statement, given: Mapping[str, str], now: date
         if name in given:
             try:
                 literals[name] = _literal(plan, statement, parameter, given[name], now)
+            except OverflowError:
+                said = f"{name}: {given[name]!a:.80} is out of range"
+                unreadable.append(Problem(said, _way_out(plan, statement, parameter)))
+            except RecursionError:
+                said = f"{name}: the JSON nests too deeply"
+                unreadable.append(Problem(said, _way_out(plan, statement, parameter)))
             except ValueError as error:
                 unreadable.append(Problem(f"{name}: {error}", _way_out(plan, statement, parameter)))
     if unknown or unreadable or missing:

@@ -105,3 +105,8 @@ def test_a_percent_encoded_password_reaches_the_driver(
     done = run("stats", "payouts")
     assert done.err.startswith("error: no connection: said by the server\n")
     assert given == ([dsn, None, None] if driver == "psycopg" else ["s@/#?[]% :", "::1"])
+
+
+def test_an_id_that_no_number_holds(project: Path, run: Run) -> None:
+    done = run("redrive", "jobs", "--id", "9" * 20, "--dsn", "sqlite:///nowhere.db")
+    assert done.code == 2 and "is no id of jobs" in done.err

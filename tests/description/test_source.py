@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlclaimgen.description import DescriptionInvalid, load, parse
+from sqlclaimgen.description import DescriptionInvalid, load, parse, source
 
 JOBS = b"""\
 format = 1
@@ -106,3 +106,29 @@ def test_no_mistake_of_toml_shows_an_unworded_message() -> None:
             parse(JOBS[:cut], Path("tables.toml"))
         except DescriptionInvalid as error:
             assert not any("this is no TOML" in each.what for each in error.diagnostics)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "byte order mark"])
+def test_a_bad_byte_is_placed_behind_a_byte_order_mark(mark: bytes) -> None:
+    with pytest.raises(DescriptionInvalid) as raised:
+        source.parse(mark + b"format = 1\nabc=\xff", Path("tables.toml"))
+    (found,) = raised.value.diagnostics
+    assert (found.line, found.column, found.what) == (2, 5, "the byte 0xff is not UTF-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["x\nimport os\n# .toml", "x-->y.toml", "bad\udcff.toml", "a\u202eb"]
+)
+def test_a_name_that_no_generated_file_can_show(name: str) -> None:
+    with pytest.raises(DescriptionInvalid) as raised:
+        source.read(Path(name))
+    (found,) = raised.value.diagnostics
+    assert found.code == "FILE-NAME" and found.file.isascii() and found.file.isprintable()
+
+
+def test_a_file_without_an_end_is_not_read_whole(tmp_path: Path) -> None:
+    with open(tmp_path / "long.toml", "wb") as file:
+        file.truncate(17 * 2**20)
+    with pytest.raises(DescriptionInvalid) as raised:
+        source.read(tmp_path / "long.toml")
+    assert raised.value.diagnostics[0].what == "the file is longer than 16 MiB"
