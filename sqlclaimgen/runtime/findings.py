@@ -11,7 +11,7 @@ from sqlclaimgen.runtime.drivers.servers import Server
 from sqlclaimgen.runtime.drivers.servers.live import LiveTable
 from sqlclaimgen.runtime.errors import ClaimError, SchemaMismatch, ServerUnfit
 from sqlclaimgen.runtime.queue import Bound, Relation
-from sqlclaimgen.runtime.steps import Protocol
+from sqlclaimgen.runtime.steps import Protocol, Run
 
 _NAME = r'(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`)'
 _INSERT = re.compile(rf"INSERT INTO ((?:{_NAME}\.)?{_NAME}) \(([^()]*)\)")
@@ -49,6 +49,25 @@ def of(bound: Bound, server: Server) -> Protocol[list[Finding]]:
             found += _columns(bound, server, queue.dead, dead)
             found += _required(bound, queue.dead, dead, "dead_letter")
     return found
+
+
+def pooled(bound: Bound, server: Server, told: int | None) -> Protocol[list[Finding]]:
+    """Whether a pooler stands between the connection and its session, where the table's form holds rows by
+    locks of the session. `told`: the session's number when the connection was opened."""
+    if bound.queue.form != "advisory_lock" or server.session is None or told is None:
+        return []
+    result = yield Run("session", server.session, {})
+    if int(result.rows[0][0]) == told:
+        return []
+    error = ServerUnfit(
+        f"{bound.queue.table}: this connection leads through a pooler. The advisory lock form holds a row by "
+        "a lock of its session: in transaction mode the pooler gives each transaction another one, two "
+        "clients would get one row, and the outcome of the second would be ClaimLost. Connect to the server "
+        "itself, or to a pool in session mode; or use the lease form.",
+        table=bound.queue.table,
+        setting="pool_mode",
+    )
+    return [Finding(error, refuses=False)]
 
 
 def zone(bound: Bound, server: Server) -> Protocol[list[Finding]]:

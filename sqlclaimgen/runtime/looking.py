@@ -60,6 +60,8 @@ def _once(state: State, bound: Bound, what: str) -> Protocol[None]:
 def _found(state: State, bound: Bound, what: str) -> Protocol[list[Finding]]:
     server = SERVERS[state.dialect]
     found = yield from findings.zone(bound, server)
+    if what == "table":
+        found += yield from findings.pooled(bound, server, server.told(state.connection))
     if what != "zone":
         found += yield from findings.of(bound, server)
     return found

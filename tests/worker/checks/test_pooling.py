@@ -3,6 +3,7 @@ through it (DR-01)."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from sqlclaimgen.runtime.errors import ServerUnfit
+from sqlclaimgen.runtime.looking import told
 from sqlclaimgen.runtime.protocols.held_forms import held_form_of
 from sqlclaimgen.runtime.worker.faces import Worker
 from tests.conformance.harness import Stand, on_cases
@@ -67,6 +69,24 @@ def test_one_connection_more_and_for_a_moment(looking: Looking) -> None:
     assert len(opened) == 2
     assert all(connection.closed for connection in opened)
     looking.stand.database.wait_until_idle()
+
+
+@on_cases(KEYED, *OTHERS)
+def test_by_hand_a_pooler_is_told_of_once(stand: Stand, caplog: pytest.LogCaptureFixture) -> None:
+    told.clear()
+    with caplog.at_level(logging.WARNING, "sqlclaimgen"):
+        with stand.claim(stand.connect()):
+            pass
+        assert caplog.records == []
+        with _pooler(stand, pool_size=2) as pooler:
+            connection = pooler.connect()
+            for _ in range(2):
+                with stand.claim(connection):
+                    pass
+            connection.close()
+    found = [record.getMessage() for record in caplog.records]
+    assert len(found) == (1 if stand.case.name == KEYED.name else 0)
+    assert all("pool in session mode" in text for text in found)
 
 
 @on_cases(*OTHERS)

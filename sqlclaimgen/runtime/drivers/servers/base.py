@@ -93,6 +93,10 @@ class Server(ABC):
     def live(self, relation: Relation) -> Protocol[LiveTable | None]:
         """A table as it is in the database; None when there is none that this session sees."""
 
+    def told(self, connection: Any) -> int | None:
+        """The number of the session that the driver was told when it connected; None: it was not."""
+        return None
+
     def other_zone(self) -> Protocol[str | None]:
         """The session's time zone, where the server writes some times in it and it is not UTC."""
         none: str | None = None

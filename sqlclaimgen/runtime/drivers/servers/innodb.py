@@ -81,6 +81,9 @@ class MySQL(Server):
             return "group_replication_single_primary_mode = OFF"
         return None
 
+    def told(self, connection: Any) -> int | None:
+        return int(connection.thread_id())
+
     def live(self, relation: Relation) -> Protocol[LiveTable | None]:
         given = {"table": relation.name, "schema": relation.schema}
         result = yield Run("live_columns", _COLUMNS, given)

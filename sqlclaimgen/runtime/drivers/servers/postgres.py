@@ -99,6 +99,9 @@ class Postgres(Server):
             if milliseconds > 0
         ]
 
+    def told(self, connection: Any) -> int | None:
+        return int(connection.info.backend_pid)
+
     def live(self, relation: Relation) -> Protocol[LiveTable | None]:
         parts = (relation.schema, relation.name) if relation.schema else (relation.name,)
         given = {"table": ".".join(_quoted(part) for part in parts)}
