@@ -40,6 +40,7 @@ def of(bound: Bound, server: Server) -> Protocol[list[Finding]]:
         found += _readable(bound, queue.work, work)
         found += _columns(bound, server, queue.work, work)
         found += _identified(bound, queue.work, work)
+        found += _numbered_again(bound, queue.work, work)
         found += _times(bound, queue.work, work)
         found += _seen(bound, queue.work, work)
         found += _required(bound, queue.work, work, "enqueue")
@@ -161,6 +162,21 @@ def _identified(bound: Bound, relation: Relation, live: LiveTable) -> Iterator[F
             "settlement of one would finish the other too. Create such an index, or describe another "
             "column as the id",
             refuses=True,
+        )
+
+
+def _numbered_again(bound: Bound, relation: Relation, live: LiveTable) -> Iterator[Finding]:
+    """An id that comes again: the late settlement of the row that had it would end the new one."""
+    named = _inserted(bound.statements.get("enqueue", ""), relation)
+    if live.reuses and bound.queue.form == "advisory_lock" and relation.id not in (named or ()):
+        yield _mismatch(
+            bound,
+            relation,
+            relation.id,
+            "the live column is no AUTOINCREMENT, so that a new row gets the id of the last one that was "
+            "deleted: another process, whose lock of that row this one does not see, could settle the new "
+            "row for it. Create the table with AUTOINCREMENT, as in the generated DDL, or use a lease",
+            refuses=False,
         )
 
 

@@ -310,6 +310,19 @@ def test_a_table_partitioned_by_another_column(
     assert stand.count == 0
 
 
+@on_dialects("sqlite")
+@pytest.mark.parametrize("case", [LEASE, ADVISORY], ids=lambda case: case.name)
+def test_ids_that_come_again(looking: Looking, caplog: pytest.LogCaptureFixture) -> None:
+    stand = looking.stand
+    assert warned(looking, caplog) == []
+    ((made,),) = stand.database.execute("SELECT sql FROM sqlite_master WHERE name = 'jobs'")
+    stand.database.execute("DROP TABLE jobs")
+    stand.database.execute(made.replace(" AUTOINCREMENT", ""))
+    found = warned(looking, caplog)
+    assert len(found) == (2 if stand.case.name == "advisory" else 0)
+    assert all("AUTOINCREMENT" in text for text in found)
+
+
 @on_cases(LEASE)
 def test_a_module_from_before_is_not_looked_at(stand: Stand) -> None:
     stand.module.QUEUE = dataclasses.replace(stand.module.QUEUE, work=None, dead=None)

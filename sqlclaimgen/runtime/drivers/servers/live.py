@@ -32,6 +32,8 @@ class LiveTable:
     """The columns of each unique index that holds for every row."""
     view: bool = False
     partitioned: bool = False
+    reuses: bool = False
+    """The database numbers the rows, and gives the number of a deleted one again (SQLite)."""
     unseen: bool = False
     """Row level security may hide rows from this role."""
     forbidden: Sequence[str] = ()

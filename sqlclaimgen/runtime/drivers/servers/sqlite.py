@@ -52,7 +52,7 @@ class SQLite(Server):
         master = f"{_quoted(relation.schema)}.sqlite_master" if relation.schema else "sqlite_master"
         result = yield Run(
             "live_indexes",
-            "SELECT l.name, i.name, m.type FROM "
+            "SELECT l.name, i.name, m.type, m.sql FROM "
             f"{master} AS m LEFT JOIN pragma_index_list(m.name{schema}) AS l"
             f' ON l."unique" AND NOT l.partial LEFT JOIN pragma_index_info(l.name{schema}) AS i'
             " WHERE m.name = :table COLLATE NOCASE AND m.type IN ('table', 'view')",
@@ -60,6 +60,8 @@ class SQLite(Server):
         )
         found.view = any(row[2] == "view" for row in result.rows)
         found.index(row[:2] for row in result.rows if row[0] is not None)
+        counted = any("AUTOINCREMENT" in str(row[3]).upper() for row in result.rows)
+        found.reuses = any(column.numbered for column in found.columns) and not counted
         return found
 
     def fits(self, statement: str, sql: str, parameters: Mapping[str, Any]) -> Protocol[None]:
