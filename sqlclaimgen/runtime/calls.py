@@ -147,17 +147,21 @@ def claim(
     ServerUnfit when the live table cannot be claimed from, and ValueError for a limit below 1."""
     if limit < 1:
         raise ValueError(f"limit is {limit}; a claim takes at least one row")
-    held_by_key.refuse_second(queue, state.connection)
-    idle(state, queue.table, "claim")
-    form = form_of(queue)
-    bound = queue.bind(state.dialect)
-    yield from looking.at_table(state, bound)
-    taken = yield from timed(state, bound, form.claim(bound, scope, limit))
-    for delivery in taken.deliveries:
-        delivery.connection = state.connection
-    holder = yield from held_by_transaction.hold(state, taken)
-    held_by_key.hold(state.connection, taken)
-    return Opened(state, bound, form, taken, holder)
+    held_by_key.begin(queue, state.connection)
+    try:
+        held_by_key.refuse_second(queue, state.connection)
+        idle(state, queue.table, "claim")
+        form = form_of(queue)
+        bound = queue.bind(state.dialect)
+        yield from looking.at_table(state, bound)
+        taken = yield from timed(state, bound, form.claim(bound, scope, limit))
+        for delivery in taken.deliveries:
+            delivery.connection = state.connection
+        holder = yield from held_by_transaction.hold(state, taken)
+        held_by_key.hold(state.connection, taken)
+        return Opened(state, bound, form, taken, holder)
+    finally:
+        held_by_key.end(state.connection)
 
 
 def settle(state: State, delivery: Delivery[Any, Any], outcome: AnyOutcome) -> Protocol[None]:

@@ -60,6 +60,10 @@ class Codec:
     """Whether a claim's rows come back in no order (SQLite's RETURNING), so that they are sorted here."""
     backticks: ClassVar[bool] = False
     """Whether names stand in backticks, and a backslash escapes in strings."""
+    holds_nul: ClassVar[bool] = False
+    """Whether text may hold a NUL character."""
+    in_process: ClassVar[bool] = False
+    """Whether the database runs in this process, and so by this host's clock."""
     checks_early: ClassVar[bool] = True
     """Whether what a COMMIT would check can be checked before it."""
 
@@ -120,6 +124,7 @@ class MySQLCodec(Codec):
 
     dialect = "mysql"
     backticks = True
+    holds_nul = True
     checks_early = False
 
     def encode(self, kind: str, value: Any) -> Any:
@@ -178,6 +183,8 @@ class SQLiteCodec(Codec):
 
     dialect = "sqlite"
     unordered = True
+    holds_nul = True
+    in_process = True
     checks_early = False
 
     def encode(self, kind: str, value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 
 class ClaimError(Exception):
@@ -26,6 +27,14 @@ class ClaimError(Exception):
         self.id = id
         self.attempt = attempt
         self.statement = statement
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the arguments after the text are by keyword, which the default leaves out
+        return _again, (type(self), self.args), dict(self.__dict__)
+
+
+def _again(kind: type[ClaimError], args: tuple[object, ...]) -> ClaimError:
+    return kind.__new__(kind, *args)
 
 
 class LeaseLost(ClaimError):
@@ -104,7 +113,22 @@ class RowInvalid(ClaimError):
 
 
 class AlreadyQueued(ClaimError):
-    """A row with the same dedupe key is queued already."""
+    """A row with the same dedupe key is queued already. `key` is that key, None where a dead letter came
+    back."""
+
+    def __init__(
+        self, text: str, *, table: str, id: object = None, statement: str = "", key: object = None
+    ) -> None:
+        super().__init__(text, table=table, id=id, statement=statement)
+        self.key = key
+
+
+class ValueRefused(ClaimError, ValueError):
+    """A value of a row to enqueue cannot be stored, or not read again. `column` names its field."""
+
+    def __init__(self, text: str, *, table: str, column: str) -> None:
+        super().__init__(text, table=table, statement="enqueue")
+        self.column = column
 
 
 class FormatUnknown(ClaimError):
@@ -149,6 +173,10 @@ class StatementFailed(ClaimError):
         self.kind = kind
         self.unanswered: object = None
         """What a claim had taken when its COMMIT got no answer: it may hold the rows."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        again, made_of, state = super().__reduce__()
+        return again, made_of, {**state, "unanswered": None}  # deliveries belong to their process
 
 
 class IdNotUnique(StatementFailed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any
 
@@ -12,6 +13,33 @@ from sqlclaimgen.runtime.queue import Queue
 
 _HELD: weakref.WeakValueDictionary[int, AdvisoryDelivery[Any, Any]] = weakref.WeakValueDictionary()
 """By the id of the connection, which the delivery keeps alive. sqlite3's take no weak reference."""
+
+
+_CLAIMING: set[int] = set()
+"""The ids of connections that a claim by hand runs over."""
+
+_LOCK = threading.Lock()
+
+
+def begin(queue: Queue[Any, Any, Any, Any], connection: Any) -> None:
+    """Begin a claim, until `end`. Raises ConnectionBusy where another thread or task claims over the same
+    connection: their statements would be in one transaction, and both would win one key."""
+    with _LOCK:
+        free = id(connection) not in _CLAIMING
+        _CLAIMING.add(id(connection))
+    if not free:
+        raise ConnectionBusy(
+            f"{queue.table}: another thread or task claims over this connection. Give each its own: a "
+            "connection belongs to one at a time.",
+            table=queue.table,
+            statement="claim",
+        )
+
+
+def end(connection: Any) -> None:
+    """The claim is over."""
+    with _LOCK:
+        _CLAIMING.discard(id(connection))
 
 
 def hold(connection: Any, taken: Taken) -> None:

@@ -129,6 +129,11 @@ class Queue(Generic[D, O, N, I]):
         """The kind of the id column."""
         return self.columns[self.index(self.id_field)].kind
 
+    @property
+    def holds_nul(self) -> bool:
+        """Whether every database of the table takes text with a NUL character."""
+        return all(CODECS[dialect].holds_nul for dialect in self.statements)
+
     def bind(self, dialect: str) -> Bound:
         """The table on one database. Raises UnsupportedServer when it was not generated for it."""
         if dialect not in self.statements:
@@ -166,10 +171,13 @@ class Bound:
 
     @property
     def needs_reading(self) -> bool:
-        """Whether the database's clock has to be read before `now` can tell its time."""
-        return self.queue.database_clock and not self.reading.fresh
+        """Whether the database's clock has to be read before `now` can tell its time. One that runs in this
+        process has this host's clock, and tells fewer digits of it."""
+        return self.queue.database_clock and not self.codec.in_process and not self.reading.fresh
 
     def now(self) -> datetime:
         """The time, read once per claim or settlement and passed in: the host's, or the database's
         where the table asks for it."""
-        return (self.reading.now if self.queue.database_clock else None) or self.queue.clock()
+        if not self.queue.database_clock:
+            return self.queue.clock()
+        return utcnow() if self.codec.in_process else self.reading.now or self.queue.clock()

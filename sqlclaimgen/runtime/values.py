@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import json
+import re
 import types
 import typing
 import uuid
@@ -36,6 +37,22 @@ def decode_json(text: str, into: Callable[..., T]) -> T:
     return cast("T", _build(json.loads(text), into))
 
 
+def check_text(text: str, *, nul: bool, json: bool) -> None:
+    """Raise ValueError for text that a database does not take: half of a surrogate pair, and unless `nul`
+    a NUL character, which JSON spells `\\u0000`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{text[error.start]!r} at {error.start} is half of a surrogate pair, and no text"
+        ) from None
+    if not nul and (_NUL_IN_JSON.search(text) if json else "\0" in text):
+        raise ValueError("it holds a NUL character, which PostgreSQL does not take")
+
+
+_NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
 def encoded(codec: Codec, column: Column, value: object) -> Any:
     """A field of a New as the driver takes it. Raises TypeError for a value of which the column's own
     type could not be made again: its row would be claimed, fail, and be claimed again."""
@@ -44,7 +61,7 @@ def encoded(codec: Codec, column: Column, value: object) -> Any:
     plain: Any = encode_json(value) if column.kind == "json" else encode_as(value)
     into = column.python
     # a TypedDict cannot be asked, and NewType is no class: neither is checked when it is read
-    if isinstance(into, type) and not typing.is_typeddict(into) and not isinstance(value, into):
+    if isinstance(into, type) and not typing.is_typeddict(into):
         _check_fits(plain, column, into, value)
     return codec.encode(column.kind, plain)
 
@@ -54,9 +71,11 @@ def _check_fits(plain: Any, column: Column, into: type[Any], value: object) -> N
         decode_json(plain, into) if column.kind == "json" else decode_as(plain, into)
     except Exception as error:
         why = str(error).partition("\n")[0]
-        raise TypeError(
-            f"a {type(value).__name__} is no {into.__qualname__}, and none can be made of it: {why}"
-        ) from error
+        kind = type(value).__name__
+        said = f"its JSON cannot be read as a {into.__qualname__} again"
+        if not isinstance(value, into):
+            said = f"a {kind} is no {into.__qualname__}, and none can be made of it"
+        raise TypeError(f"{said}: {why}") from error
 
 
 def decoded(codec: Codec, column: Column, value: Any) -> Any:
@@ -117,19 +136,43 @@ def _plain(given: object) -> Any:
     value: Any = given
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
-        return dump(mode="json")
+        return _model(value, dump)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):
         return _plain(value.value)
     if isinstance(value, Mapping):
         pairs = cast("dict[Any, Any]", given)
-        return {str(_plain(key)): _plain(item) for key, item in pairs.items()}
+        found = {_key(key): _plain(item) for key, item in pairs.items()}
+        if len(found) < len(pairs):
+            raise ValueError("two keys of an object are one as text, and a value would be lost")
+        return found
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(member) for member in cast("list[Any]", given)]
     if isinstance(value, datetime | date):
         return value.isoformat()
     return str(value) if isinstance(value, uuid.UUID | Decimal) else given
+
+
+def _model(value: Any, dump: Callable[..., Any]) -> Any:
+    """A pydantic model as plain data, of which the same can be made: by its aliases, without what is
+    computed. Raises ValueError where that gives another one: a secret, a `validation_alias` alone."""
+    plain = dump(mode="json", by_alias=True, round_trip=True)
+    kind = cast("type[Any]", type(value))
+    again: Any = kind.model_validate_json(json.dumps(plain))
+    if again.model_dump() != dump():
+        raise ValueError(f"a {kind.__name__} made again of its own JSON is another one")
+    return plain
+
+
+def _key(key: object) -> str:
+    """A key of an object, spelled as the standard library does; those it refuses by their text."""
+    plain = _plain(key)
+    if plain is None or isinstance(plain, bool | float):
+        return json.dumps(plain, allow_nan=False)
+    if isinstance(plain, str | int):
+        return str(plain)
+    raise TypeError(f"{key!r} is no key of a JSON object")
 
 
 @functools.cache
@@ -146,6 +189,9 @@ def _build(value: Any, into: Any) -> Any:
     if not isinstance(into, type) or value is None:
         return value
     kind: type[Any] = cast("type[Any]", into)
+    validate = getattr(kind, "model_validate_json", None)
+    if callable(validate):
+        return validate(json.dumps(value))
     if dataclasses.is_dataclass(kind):
         if not isinstance(value, dict):
             raise TypeError(f"{kind.__name__} needs an object, not {value!r}")
@@ -161,6 +207,12 @@ def _build(value: Any, into: Any) -> Any:
     if issubclass(kind, bool | int | str) and not issubclass(kind, enum.Enum):
         raise TypeError(f"{value!r} is no {kind.__name__}")
     return kind(**cast("dict[str, Any]", value)) if isinstance(value, dict) else kind(value)
+
+
+def _build_key(text: str, into: Any) -> Any:
+    # a number, True or None is text as a key
+    plain = into in (int, float, bool, type(None))
+    return _build(json.loads(text) if plain else text, into)
 
 
 def _build_generic(value: Any, into: Any, origin: Any) -> Any:
@@ -189,5 +241,5 @@ def _build_generic(value: Any, into: Any, origin: Any) -> Any:
             return tuple(_build(item, arguments[0]) for item in items)
         return tuple(_build(item, kind) for item, kind in zip(items, arguments, strict=True))
     if origin is dict and isinstance(value, dict):
-        return {_build(k, arguments[0]): _build(v, arguments[1]) for k, v in items.items()}
+        return {_build_key(k, arguments[0]): _build(v, arguments[1]) for k, v in items.items()}
     return value

@@ -15,6 +15,7 @@ from sqlclaimgen.runtime import (
     AlreadySettled,
     ClaimLost,
     Closed,
+    ConnectionBusy,
     LeaseLost,
     StatementFailed,
     TransactionOpen,
@@ -349,6 +350,21 @@ def test_a_claim_refuses_an_open_transaction(stand: Stand) -> None:
                 pass
         with pytest.raises(Closed, match="async with"):
             list(stand.module.claim_async(connection))
+
+    run(stand, body)
+
+
+@on_cases(*FORMS)
+def test_two_tasks_do_not_claim_over_one_connection_at_once(stand: Stand) -> None:
+    stand.enqueue([{"account": "a"}, {"account": "a"}])
+
+    async def body(connection: Any) -> None:
+        async def claim() -> int:
+            async with stand.module.claim_async(connection) as deliveries:
+                return len(deliveries)
+
+        found = await asyncio.gather(claim(), claim(), return_exceptions=True)
+        assert [type(one) for one in found] == [int, ConnectionBusy]
 
     run(stand, body)
 

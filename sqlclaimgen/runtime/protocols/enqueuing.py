@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlclaimgen.runtime.errors import AlreadyQueued, FaultKind, StatementFailed
+from sqlclaimgen.runtime.errors import AlreadyQueued, FaultKind, StatementFailed, ValueRefused
 from sqlclaimgen.runtime.outcomes import checked_delay
 from sqlclaimgen.runtime.protocols.outcomes import due_at
 from sqlclaimgen.runtime.queue import Bound, Column
 from sqlclaimgen.runtime.steps import Protocol
-from sqlclaimgen.runtime.values import encoded
+from sqlclaimgen.runtime.values import check_text, encoded
 
 
 def enqueue(bound: Bound, new: Any, delay: timedelta, at: datetime | None = None) -> Protocol[Any]:
@@ -72,7 +72,10 @@ def _named(kind: type[Any]) -> str:
 
 def _encoded(bound: Bound, column: Column, new: Any) -> Any:
     try:
-        return encoded(bound.codec, column, getattr(new, column.field))
+        value = encoded(bound.codec, column, getattr(new, column.field))
+        if isinstance(value, str):
+            check_text(value, nul=bound.queue.holds_nul, json=column.kind == "json")
+        return value
     except TypeError as error:
         why = str(error).removesuffix(".")
         raise TypeError(
@@ -81,8 +84,10 @@ def _encoded(bound: Bound, column: Column, new: Any) -> Any:
         ) from error
     except ValueError as error:
         why = str(error).removesuffix(".")
-        raise ValueError(
-            f"{bound.queue.table}: {column.field} of the row to enqueue does not encode: {why}."
+        raise ValueRefused(
+            f"{bound.queue.table}: {column.field} of the row to enqueue does not encode: {why}.",
+            table=bound.queue.table,
+            column=column.field,
         ) from error
 
 
@@ -110,4 +115,5 @@ def _queued(bound: Bound, new: Any) -> AlreadyQueued:
         "keeps its place; enqueue again once it is finished.",
         table=bound.queue.table,
         statement="enqueue",
+        key=getattr(new, name, None),
     )
