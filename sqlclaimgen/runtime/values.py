@@ -158,10 +158,10 @@ def _model(value: Any, dump: Callable[..., Any]) -> Any:
     """A pydantic model as plain data, of which the same can be made: by its aliases, without what is
     computed. Raises ValueError where that gives another one: a secret, a `validation_alias` alone."""
     plain = dump(mode="json", by_alias=True, round_trip=True)
-    kind = cast("type[Any]", type(value))
-    again: Any = kind.model_validate_json(json.dumps(plain))
+    validate: Callable[[str], Any] = value.model_validate_json
+    again = validate(json.dumps(plain))
     if again.model_dump() != dump():
-        raise ValueError(f"a {kind.__name__} made again of its own JSON is another one")
+        raise ValueError(f"a {type(value).__name__} made again of its own JSON is another one")
     return plain
 
 
