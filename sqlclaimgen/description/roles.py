@@ -65,7 +65,7 @@ ROLES: Mapping[Role, RoleRule] = MappingProxyType(
             python=_COUNTED,
         ),
         Role.PARTITION_KEY: RoleRule(
-            "Rows with the same key run in order on one worker.",
+            "A worker runs the rows of one key that it has claimed one at a time; other workers run theirs.",
             "Any free handler of a worker takes any row.",
             KEYS,
         ),

@@ -21,7 +21,7 @@ _COMMENTS = {
     Role.PROCESSED_AT: "When the row was finished. NULL: not yet.",
     Role.PRIORITY: "Smaller is more urgent.",
     Role.GROUP: "The queue within the table.",
-    Role.PARTITION_KEY: "Rows of one key run in order on one worker.",
+    Role.PARTITION_KEY: "One worker process runs the rows of one key that it has claimed one at a time.",
     Role.LAST_ERROR: "What went wrong the last time.",
     Role.DEDUPE_KEY: "At most one row with this key is queued.",
     Role.STATUS: "Whether the row waits, is finished, or was given up.",

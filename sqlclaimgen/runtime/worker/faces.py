@@ -21,7 +21,7 @@ from sqlclaimgen.runtime.worker.arguments import (
 )
 from sqlclaimgen.runtime.worker.core import Core
 from sqlclaimgen.runtime.worker.events import log
-from sqlclaimgen.runtime.worker.handlers import Runner, ThreadRunner, is_async
+from sqlclaimgen.runtime.worker.handlers import Runner, ThreadRunner, is_async, surrounded
 from sqlclaimgen.runtime.worker.loop_handlers import LoopRunner
 from sqlclaimgen.runtime.worker.running import CLEANING
 from sqlclaimgen.runtime.worker.settings import Options
@@ -45,7 +45,11 @@ class _Face(Generic[D, O]):
         self.settings = settings_of(type(self).__name__, options)
         require_callable(handler, transactional=self.settings.transactional)
         require_fitting(queue, self.settings)
-        self._handler = handler
+        if self.settings.around is not None and is_async(handler):
+            raise TypeError(
+                "`around` is for plain handlers, and this one is `async`: use `async with` in it"
+            )
+        self._handler = surrounded(handler, self.settings.around)
         self._connect = opening(connect)
         self._core: Core | None = None
         self._running = False

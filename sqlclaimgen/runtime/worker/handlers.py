@@ -136,3 +136,17 @@ def is_async(handler: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
         getattr(handler, "__call__", None)  # noqa: B004
     )
+
+
+def surrounded(
+    handler: Callable[..., Any], around: Callable[[Any], Any] | None
+) -> Callable[..., Any]:
+    """The handler, run inside what `around` gives for its delivery."""
+    if around is None:
+        return handler
+
+    def run(delivery: AnyDelivery, *connection: Any) -> Any:
+        with around(delivery):
+            return handler(delivery, *connection)
+
+    return run

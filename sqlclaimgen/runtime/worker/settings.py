@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypedDict, cast, get_args
@@ -49,6 +50,9 @@ class Options(TypedDict, total=False):
     """Drain on SIGTERM and SIGINT, on the main thread."""
     longest_handler: float | None
     """How long handlers run at most: start-up compares it with the server's timeouts. None: not known."""
+    around: Callable[[Any], AbstractContextManager[Any]] | None
+    """`around(delivery)` gives a context manager that is entered before a plain handler and left after it,
+    on its thread: for connections of the team's own that belong to a thread."""
     on_event: Hook | None
     """Called with every event, on the worker's own thread."""
 
@@ -72,6 +76,7 @@ class Settings:
     check: bool = True
     signals: bool = True
     longest_handler: float | None = None
+    around: Callable[[Any], AbstractContextManager[Any]] | None = None
     on_event: Hook | None = None
 
     def __post_init__(self) -> None:
@@ -92,6 +97,9 @@ class Settings:
             if getattr(self, name) is not None:
                 _seconds(name, getattr(self, name))
         _function("retry", self.retry, "retry(attempt, error) gives the delay of a failed row")
+        _function(
+            "around", self.around, "around(delivery) gives a context manager for a plain handler"
+        )
         _function("on_event", self.on_event, "on_event(event) is called with every event")
         _groups(self.groups)
 

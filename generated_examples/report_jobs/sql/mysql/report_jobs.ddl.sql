@@ -5,7 +5,7 @@ CREATE TABLE `report_jobs` (
     `job_id` bigint NOT NULL AUTO_INCREMENT,
     `queue` varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin NOT NULL COMMENT 'The queue within the table.',
     `urgency` smallint NOT NULL DEFAULT 0 COMMENT 'Smaller is more urgent.',
-    `customer` varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin NOT NULL COMMENT 'Rows of one key run in order on one worker.',
+    `customer` varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin NOT NULL COMMENT 'One worker process runs the rows of one key that it has claimed one at a time.',
     `retry_after` datetime(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)) COMMENT 'The row is not due before.',
     `attempt` int NOT NULL DEFAULT 1 COMMENT 'Number of the next delivery, from 1. Each claim adds one.',
     `locked_until` datetime(6) NULL COMMENT 'Lease: the row is held until then. NULL: free.',

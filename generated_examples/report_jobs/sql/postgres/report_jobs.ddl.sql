@@ -33,7 +33,7 @@ CREATE INDEX "report_jobs_purge" ON "report_jobs"
 
 COMMENT ON COLUMN "report_jobs"."queue" IS 'The queue within the table.';
 COMMENT ON COLUMN "report_jobs"."urgency" IS 'Smaller is more urgent.';
-COMMENT ON COLUMN "report_jobs"."customer" IS 'Rows of one key run in order on one worker.';
+COMMENT ON COLUMN "report_jobs"."customer" IS 'One worker process runs the rows of one key that it has claimed one at a time.';
 COMMENT ON COLUMN "report_jobs"."retry_after" IS 'The row is not due before.';
 COMMENT ON COLUMN "report_jobs"."attempt" IS 'Number of the next delivery, from 1. Each claim adds one.';
 COMMENT ON COLUMN "report_jobs"."locked_until" IS 'Lease: the row is held until then. NULL: free.';

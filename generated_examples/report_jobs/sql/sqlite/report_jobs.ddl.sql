@@ -6,7 +6,7 @@ CREATE TABLE "report_jobs" (
     "job_id" INTEGER PRIMARY KEY AUTOINCREMENT,
     "queue" TEXT NOT NULL, -- The queue within the table.
     "urgency" INTEGER NOT NULL DEFAULT 0, -- Smaller is more urgent.
-    "customer" TEXT NOT NULL, -- Rows of one key run in order on one worker.
+    "customer" TEXT NOT NULL, -- One worker process runs the rows of one key that it has claimed one at a time.
     "retry_after" INTEGER NOT NULL DEFAULT (CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER) * 1000) CHECK (typeof("retry_after") IN ('integer')), -- The row is not due before.
     "attempt" INTEGER NOT NULL DEFAULT 1, -- Number of the next delivery, from 1. Each claim adds one.
     "locked_until" INTEGER CHECK (typeof("locked_until") IN ('integer', 'null')), -- Lease: the row is held until then. NULL: free.
