@@ -177,6 +177,13 @@ class MariaDBCodec(MySQLCodec):
     dialect = "mariadb"
 
 
+def _whole(value: Any) -> Any:
+    """An integer that came as a float, as SQLite before 3.41 returns those of a table whose first column is
+    REAL. Above 2**53 it may be another one, and stays what it is: no integer."""
+    exact = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if exact else value
+
+
 class SQLiteCodec(Codec):
     """For sqlite3: times are integer microseconds, lists are JSON. Its columns take values of every
     type, so numbers are checked here: a row that does not decode would be claimed again and again."""
@@ -198,7 +205,7 @@ class SQLiteCodec(Codec):
             case "date":
                 return value.isoformat()
             case "smallint" | "int" | "bigint":
-                return integer(value)
+                return integer(_whole(value))
             case _ if kind.startswith("numeric"):
                 return number(value)
             case _:
@@ -214,6 +221,8 @@ class SQLiteCodec(Codec):
                 return bool(value)
             case "date":
                 return date.fromisoformat(value)
+            case "smallint" | "int" | "bigint":
+                return super().decode(kind, _whole(value))
             case "double":
                 return float(value)  # RETURNING gives 3 for 3.0
             case _ if kind.startswith("numeric"):
@@ -225,6 +234,7 @@ class SQLiteCodec(Codec):
         return to_microseconds(aware(value))
 
     def from_time(self, value: Any) -> datetime:
+        value = _whole(value)
         if not isinstance(value, int):
             raise ValueError(f"{value!r} is no integer of microseconds since 1970")
         return from_microseconds(value)

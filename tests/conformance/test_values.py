@@ -189,3 +189,35 @@ def test_a_time_without_end_keeps_no_other_row_from_its_claim(stand: Stand) -> N
             with pytest.raises(RowInvalid, match=column):
                 _ = first.row
         stand.database.execute(f"UPDATE jobs SET {column} = NULL WHERE id = 1")
+
+
+REAL_FIRST = Case(
+    "real-first",
+    """
+    lease = "60s"
+    [table.jobs.columns]
+    score = { type = "double" }
+    id = { role = "id", type = "bigint", generated = true }
+    run_after = { role = "retry_after" }
+    attempt = { role = "attempt" }
+    locked_until = { role = "locked_until" }
+    """,
+    dialects=("sqlite",),
+)
+
+
+@on_cases(REAL_FIRST)
+def test_integers_behind_a_first_column_that_is_real(stand: Stand) -> None:
+    connection = stand.connect()
+    ids = [stand.module.enqueue(connection, stand.module.New(score=7.0)) for _ in range(2)]
+    connection.commit()
+    assert [type(id) for id in ids] == [int, int]
+    with stand.claim(connection, 2) as deliveries:
+        first, second = deliveries
+        assert (first.id, first.row.score, type(first.row.id)) == (ids[0], 7.0, int)
+        assert stand.module.extend(connection, [first, second]) == []
+        first.ack(connection)
+    with stand.claim(connection, 2) as deliveries:
+        for delivery in deliveries:
+            delivery.ack(connection)
+    assert stand.count == 0
