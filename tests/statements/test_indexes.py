@@ -101,3 +101,34 @@ def test_what_statements_rely_on_is_in_the_ddl(plans: list[Plan]) -> None:
             assert not MADE.search(rest), (statement.name, statement.index)
             for hinted in re.findall(r"FORCE INDEX \(`?(.+?)`?\)", statement.text):
                 assert hinted in (*names, "PRIMARY"), statement.name
+
+
+@pytest.mark.parametrize("form", _KEYS)
+def test_the_steps_through_priorities_imply_the_condition_of_their_index(form: str) -> None:
+    locked = 'locked_until = { role = "locked_until" }\n' if form == "lease" else ""
+    text = (
+        f'format = 1\n[table.jobs]\n{_KEYS[form]}claims = ["table"]\nmax_attempts = 2\n'
+        'dead_letter = { group = "dead" }\n[table.jobs.columns]\n'
+        'id = { role = "id", type = "bigint", generated = true }\n'
+        'queue = { role = "group", type = "text" }\nurgency = { role = "priority" }\n'
+        'due = { role = "retry_after" }\nattempt = { role = "attempt" }\n'
+        'origin = { role = "origin", type = "text", null = true }\n'
+        f'finished = {{ role = "processed_at" }}\n{locked}'
+    )
+    (table,) = parse(text.encode(), Path("tables.toml")).tables
+    looked = 0
+    for dialect in (DIALECTS[name] for name in table.dialects):
+        if not dialect.partial_indexes:
+            continue
+        made = plan(table, dialect)
+        (where,) = [index.where for index in made.indexes if "claim_table" in index.serves]
+        assert where is not None
+        statement = next(one for one in made.statements if one.name == "claim_table")
+        steps = statement.text.partition("WITH RECURSIVE step")[2].partition(")\nSELECT")[0]
+        steps = steps or statement.text
+        for condition in where.split(" AND "):
+            # in the first step, and in those after it
+            assert len(re.findall(rf"\bt\.{re.escape(condition)}", statement.text)) >= 2, condition
+            assert re.search(rf"(WHERE|AND) {re.escape(condition)}", steps), statement.text
+        looked += 1
+    assert looked

@@ -9,15 +9,13 @@
 -- Index: {{ claim_index }}
 -- Runs: once per poll.
 {% if t.stepped %}
-{# Dead letters of a group are stepped over by the claim, not here: a filter would end the steps. #}
-{% set of_step = "any" if scope == "table" else scope %}
 WITH RECURSIVE step{{ t.x }}(priority) AS (
     (SELECT {{ t.priority }} FROM {{ t.table }}
-     WHERE {{ p.scoped(of_step) | trim or "TRUE" }}
+     WHERE {{ p.scoped(scope) | trim or "TRUE" }}
      ORDER BY {{ t.priority }} LIMIT 1)
     UNION ALL
     SELECT (SELECT t.{{ t.priority }} FROM {{ t.table }} AS t
-            WHERE {{ (p.scoped(of_step, "t.") | trim ~ " AND ") if p.scoped(of_step) | trim }}t.{{ t.priority }} > step{{ t.x }}.priority
+            WHERE {{ (p.scoped(scope, "t.") | trim ~ " AND ") if p.scoped(scope) | trim }}t.{{ t.priority }} > step{{ t.x }}.priority
             ORDER BY t.{{ t.priority }} LIMIT 1)
     FROM step{{ t.x }} WHERE step{{ t.x }}.priority IS NOT NULL
 )

@@ -10,13 +10,12 @@
 -- Index: {{ claim_index }}
 -- Runs: once per poll.
 {% if t.stepped %}
-{% set of_step = "any" if scope == "table" else scope %}
 WITH RECURSIVE step{{ t.x }}(priority) AS (
-    SELECT MIN({{ t.priority }}) FROM {{ t.table }}{% if p.scoped(of_step) | trim %} WHERE {{ p.scoped(of_step) | trim }}{% endif %}
+    SELECT MIN({{ t.priority }}) FROM {{ t.table }}{% if p.scoped(scope) | trim %} WHERE {{ p.scoped(scope) | trim }}{% endif %}
 
     UNION ALL
     SELECT (SELECT MIN(t.{{ t.priority }}) FROM {{ t.table }} AS t
-            WHERE {{ (p.scoped(of_step, "t.") | trim ~ " AND ") if p.scoped(of_step) | trim }}t.{{ t.priority }} > step{{ t.x }}.priority)
+            WHERE {{ (p.scoped(scope, "t.") | trim ~ " AND ") if p.scoped(scope) | trim }}t.{{ t.priority }} > step{{ t.x }}.priority)
     FROM step{{ t.x }} WHERE step{{ t.x }}.priority IS NOT NULL
 )
 SELECT t.{{ t.id }}, {{ t.key("t.") }} FROM step{{ t.x }} CROSS JOIN {{ t.table }} AS t
