@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 _TEXT = Type(Kind.TEXT)
 _TIME = Type(Kind.TIMESTAMP, precision=6)
 
+_BITS = {
+    "tinyint": 8,
+    "smallint": 16,
+    "int2": 16,
+    "mediumint": 24,
+    "int": 32,
+    "integer": 32,
+    "int4": 32,
+    "bigint": 64,
+    "int8": 64,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Capability:
@@ -139,6 +151,20 @@ class Dialect(ABC):
         """A column in a claim's answer. JSON comes back as text, which the runtime decodes."""
         return expression
 
+    def lesser(self, expression: str, value: int) -> str:
+        """The lesser of a number and a constant."""
+        return f"LEAST({expression}, {value})"
+
+    def largest(self, type: Type, spelled: str) -> int:
+        """The largest number that an integer column holds, by its type as this database spells it."""
+        word = spelled.lower().partition("(")[0].split()[0]
+        bits = _BITS.get(word) or _BITS[type.kind.value]
+        return int(2**bits - 1) if "unsigned" in spelled.lower() else int(2 ** (bits - 1) - 1)
+
+    @abstractmethod
+    def left_out(self, column: str, type: str) -> str:
+        """The condition that a column's value is not in the list `:set_aside`, which may be empty."""
+
     def among(self, column: str, type: str) -> str:
         """The condition that a column's value is in the list `:ids`."""
         return f"{column} IN ({self.ids})"
@@ -170,9 +196,6 @@ class Dialect(ABC):
 
     ids: ClassVar[str] = ":ids"
     """What stands in `IN (..)` for a list of ids."""
-    exhaust_off: ClassVar[str] = ""
-    """What a claim has added to the attempt before it moves exhausted rows, to be taken off again."""
-
     holds_lock: ClassVar[str] = ""
     """The condition that the session still holds the lock of a claim; blank where the process tells."""
 

@@ -91,6 +91,10 @@ class MySQL(Dialect):
 
     nothing = "() VALUES ()"
 
+    def left_out(self, column: str, type: str) -> str:
+        # an empty list is a NULL. In COALESCE it is a filter: no range of the primary key is read for it
+        return f"COALESCE({column} NOT IN (:set_aside), TRUE)"
+
     def deleting(self, table: str) -> str:
         # an index can be named in the form for several tables only
         return f"DELETE settled FROM {table} AS settled{self.by_id}"

@@ -78,6 +78,9 @@ class Postgres(Dialect):
     def enqueued(self, value: str, type: str) -> str:
         return f"CAST({value} AS {type})" if type in ("json", "jsonb") else value
 
+    def left_out(self, column: str, type: str) -> str:
+        return f"{column} <> ALL(CAST(:set_aside AS {type}[]))"
+
     def among(self, column: str, type: str) -> str:
         return f"{column} = ANY(CAST(:ids AS {type}[]))"
 

@@ -54,7 +54,6 @@ class SQLite(Dialect):
     )
 
     ids = "SELECT value FROM json_each(:ids)"
-    exhaust_off = " - 1"
 
     keys_in_process = (
         "On SQLite this process keeps the keys: use one process per database file, for two",
@@ -63,6 +62,15 @@ class SQLite(Dialect):
 
     def locks_of_insert(self, *, generated: bool) -> str:
         return "the one writer's lock, until the commit"
+
+    def lesser(self, expression: str, value: int) -> str:
+        return f"MIN({expression}, {value})"
+
+    def largest(self, type: Type, spelled: str) -> int:
+        return 2**63 - 1
+
+    def left_out(self, column: str, type: str) -> str:
+        return f"{column} NOT IN (SELECT value FROM json_each(:set_aside))"
 
     def locked(self, rows: str) -> str:
         return "the one writer's lock"

@@ -78,9 +78,12 @@ def pasted(plan: Plan, statement: Statement, given: Mapping[str, str], now: date
     missing = [
         Problem(f"{name} is missing: {parameter.what}", "Add --set NAME=VALUE for each.")
         for name, parameter in known.items()
-        if name not in given
+        if name not in given and name != "set_aside"
     ]
     unreadable: list[Problem] = []
+    if "set_aside" in known:
+        none = CODECS[plan.dialect.name].set_aside([])
+        literals["set_aside"] = plan.dialect.spelled(none["set_aside"])
     for name, parameter in known.items():
         if name in given:
             try:

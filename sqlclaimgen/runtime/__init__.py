@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.errors import TransactionOpen as TransactionOpen
     from sqlclaimgen.runtime.errors import UnsupportedServer as UnsupportedServer
     from sqlclaimgen.runtime.errors import ValueRefused as ValueRefused
+    from sqlclaimgen.runtime.errors import WriteIgnored as WriteIgnored
     from sqlclaimgen.runtime.errors import WrongConnection as WrongConnection
     from sqlclaimgen.runtime.inserting import NAMED as NAMED
     from sqlclaimgen.runtime.inserting import NUMERIC as NUMERIC
@@ -112,7 +113,7 @@ else:
             "AlreadyQueued AlreadySettled BatchRolledBack ClaimError ClaimLost ClocksApart CommitRefused "
             "Closed ConnectionBusy FaultKind FormatUnknown IdNotUnique LeaseLost RowInvalid "
             "SchemaMismatch ServerTooOld ServerUnfit SettlementUnknown StatementFailed "
-            "TransactionOpen UnsupportedServer ValueRefused WrongConnection"
+            "TransactionOpen UnsupportedServer ValueRefused WriteIgnored WrongConnection"
         ),
         "inserting": "NAMED NUMERIC PYFORMAT SQLALCHEMY Parameters Style insert",
         "outcomes": "Ack DeadLetter Discard Retry RetryAfter",

@@ -66,6 +66,8 @@ class Codec:
     """Whether the database runs in this process, and so by this host's clock."""
     checks_early: ClassVar[bool] = True
     """Whether what a COMMIT would check can be checked before it."""
+    counts_changes: ClassVar[bool] = False
+    """Whether an update that writes what a row holds already may count no row."""
 
     def encode(self, kind: str, value: Any) -> Any:
         """A Python value of `kind` as the driver takes it. Raises ValueError for a naive datetime."""
@@ -101,6 +103,10 @@ class Codec:
         """The parameters that name rows."""
         return {"ids": [self.encode(kind, id) for id in ids]}
 
+    def set_aside(self, ids: Sequence[Any]) -> dict[str, Any]:
+        """The parameters that name the rows a claim leaves out, by ids that are encoded already."""
+        return {"set_aside": list(ids)}
+
     def groups(self, groups: Sequence[Any]) -> dict[str, Any]:
         """The parameters that name groups, as the database spelled them."""
         return {"groups": list(groups)}
@@ -126,6 +132,7 @@ class MySQLCodec(Codec):
     backticks = True
     holds_nul = True
     checks_early = False
+    counts_changes = True
 
     def encode(self, kind: str, value: Any) -> Any:
         if kind == "uuid" and value is not None:
@@ -155,6 +162,9 @@ class MySQLCodec(Codec):
 
     def ids(self, kind: str, ids: Sequence[Any]) -> dict[str, Any]:
         return {"ids": Many([self.encode(kind, id) for id in ids])}
+
+    def set_aside(self, ids: Sequence[Any]) -> dict[str, Any]:
+        return {"set_aside": Many(list(ids) or [None])}  # IN () is no SQL
 
     def groups(self, groups: Sequence[Any]) -> dict[str, Any]:
         return {"groups": Many(list(groups)), "group_list": json.dumps(list(groups))}
@@ -244,6 +254,9 @@ class SQLiteCodec(Codec):
 
     def groups(self, groups: Sequence[Any]) -> dict[str, Any]:
         return {"groups": json.dumps(list(groups))}
+
+    def set_aside(self, ids: Sequence[Any]) -> dict[str, Any]:
+        return {"set_aside": json.dumps(list(ids))}
 
     def left_out(self, locks: Sequence[Any]) -> dict[str, Any]:
         return {"keys": json.dumps(list(locks))}

@@ -65,6 +65,11 @@ class ConnectionBusy(ClaimError):
     """The connection holds a delivery of the advisory lock form, and holds one at a time."""
 
 
+class WriteIgnored(ClaimError):
+    """A settlement wrote nothing, without an error, and the row still stands as it was under this
+    delivery: a trigger or a rule cancels the write. It is no lost row."""
+
+
 class AlreadySettled(ClaimError):
     """The delivery has its outcome already."""
 
@@ -154,6 +159,9 @@ class FaultKind(StrEnum):
     """A unique index refused the row."""
     ABORTED = "aborted"
     """An earlier error aborted the transaction, which can only be rolled back (PostgreSQL)."""
+    ROW = "row"
+    """Something about one row: a constraint, a trigger, a value that does not fit or cannot be sent. It
+    says nothing of other rows, of the connection or the server."""
     REFUSED = "refused"
     """Anything else the server said no to."""
 

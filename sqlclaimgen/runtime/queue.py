@@ -89,6 +89,10 @@ class Queue(Generic[D, O, N, I]):
     partition: str | None = None
     """The field whose rows run in order on one worker, value by value."""
     retry_after: Column | None = None
+    error_length: int | None = None
+    """Characters that the column of the last error holds; None: as many as are kept of any."""
+    letter_length: int | None = None
+    """The same for the error of a dead letter, where that column takes it."""
     group: Column | None = None
     fifo: str | None = None
     """None, `strict` or `due`."""

@@ -25,6 +25,11 @@ class Many:
     items: Sequence[Any]
 
 
+class Text(str):
+    """A text for people, an error's: what the connection or the database cannot carry of it is replaced
+    by the driver, so that it never fails a statement."""
+
+
 @dataclass(frozen=True, slots=True)
 class Begin:
     """Open a transaction. `isolation` None means READ COMMITTED (BEGIN IMMEDIATE on SQLite)."""

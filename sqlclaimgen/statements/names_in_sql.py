@@ -87,6 +87,30 @@ class NamesInSQL:
             return None
         return self.dialect.literal(channel(self.described))
 
+    def countable(self, a: str = "") -> str:
+        """The attempt as a claim tells it that adds one later: the counter stops at its column's maximum,
+        and no row fails its claim."""
+        return self.dialect.lesser(f"{a}{self._counter}", self._most_counted - 1)
+
+    def counted(self, a: str = "") -> str:
+        """The attempt with one more, at most its column's maximum."""
+        return f"{self.countable(a)} + 1"
+
+    @property
+    def _counter(self) -> str:
+        return self.dialect.quote(self.column_of("attempt").name)
+
+    @property
+    def _most_counted(self) -> int:
+        column = self.column_of("attempt")
+        return self.dialect.largest(column.type, self.type_of("attempt"))
+
+    def left_out(self, a: str = "") -> str:
+        """The condition that a row is not among those that a claim leaves out, `:set_aside`."""
+        return self.dialect.left_out(
+            f"{a}{self.dialect.quote(self.described.id.name)}", self.type_of("id")
+        )
+
     @property
     def where(self) -> str | None:
         """The description's extra condition, in parentheses."""
@@ -179,13 +203,11 @@ _PARTS = frozenset(
         "chosen",
         "taken",
         "moved",
-        "filed",
         "step",
         "seen",
         "head",
         "held",
         "locked",
-        "spent",
         "dead",
         "free",
         "t",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlclaimgen.description.model import DeadLetterGroup, Form, Role, Table
+from sqlclaimgen.description.model import Form, Role, Table
 from sqlclaimgen.runtime.placeholders import names as placeholders
 from sqlclaimgen.statements import care_indexes, columns, ddl, indexes
 from sqlclaimgen.statements.blocks import parse
@@ -24,18 +24,16 @@ _FILES: dict[Form, tuple[str, ...]] = {
     Form.LEASE: (
         "lease/claim.sql",
         "lease/claim_write.sql",
-        "lease/exhaust.sql",
         "lease/extend.sql",
         "lease/release.sql",
         "lease/hold.sql",
     ),
-    Form.ROW_LOCK: ("row_lock/claim.sql", "row_lock/holding.sql", "row_lock/present.sql"),
+    Form.ROW_LOCK: ("row_lock/claim.sql", "row_lock/holding.sql"),
     Form.ADVISORY_LOCK: (
         "advisory/space.sql",
         "advisory/claim.sql",
         "advisory/take.sql",
         "advisory/take_write.sql",
-        "advisory/present.sql",
         "advisory/give_back.sql",
         "advisory/unlock.sql",
     ),
@@ -51,6 +49,7 @@ _EVERY_FORM = (
     "settle/ack.sql",
     "settle/retry.sql",
     "settle/dead_letter.sql",
+    "settle/present.sql",
     "settle/enqueue.sql",
     "care/redrive_oldest.sql",
     "care/redrive.sql",
@@ -133,24 +132,8 @@ def _context(table: Table, dialect: Dialect, names: NamesInSQL) -> dict[str, Any
         "enqueued_values": [
             dialect.enqueued(value, c.type) for value, c in zip(values, enqueued, strict=True)
         ],
-        "spent": _spent(table, names),
         "ids": dialect.ids,
-        "exhaust_off": dialect.exhaust_off,
     }
-
-
-def _spent(table: Table, names: NamesInSQL) -> str | None:
-    """The condition of a row whose crashes used its attempts up; None where no claim meets one."""
-    if table.max_attempts is None or table.form is Form.ROW_LOCK:
-        return None
-    column = table.column(Role.ATTEMPT)
-    assert column is not None
-    condition = f"c.{names.dialect.quote(column.name)} > {table.max_attempts}"
-    group = table.column(Role.GROUP)
-    if isinstance(table.dead_letter, DeadLetterGroup) and group is not None:
-        name = f"c.{names.dialect.quote(group.name)}"
-        condition += f" AND ({name} IS NULL OR {name} <> {names.dead_group})"
-    return condition
 
 
 def scopes(table: Table) -> tuple[str, ...]:

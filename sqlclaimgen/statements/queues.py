@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,11 @@ def settings(table: Table, plans: Sequence[Plan]) -> dict[str, Any]:
         played = table.column(role)
         if played is not None:
             made[name] = wire(played)
+    length = _error_length(table, plans)
+    if length is not None:
+        made["error_length"] = length
+        if not isinstance(table.dead_letter, DeadLetterTable):
+            made["letter_length"] = length
     made["work"] = _relation(table, table)
     if isinstance(table.dead_letter, DeadLetterTable):
         made["dead"] = _relation(table, table.dead_letter)
@@ -93,6 +99,16 @@ def _relation(table: Table, live: Table | DeadLetterTable) -> Relation:
         made |= {name: "text" for name in (live.reason, live.error) if name}
         made |= {live.time: "timestamp(6)"} if live.time else {}
     return Relation(live.name, made, schema=live.schema, id=table.id.name, times=times)
+
+
+def _error_length(table: Table, plans: Sequence[Plan]) -> int | None:
+    """How many characters the column of the last error holds, on the database where it holds the fewest."""
+    column = table.column(Role.LAST_ERROR)
+    if column is None:
+        return None
+    spelled = (columns.spelled(table, column, plan.dialect) for plan in plans)
+    found = [re.search(r"char[^(]*\((\d+)\)", text, re.IGNORECASE) for text in spelled]
+    return min((int(one[1]) for one in found if one is not None), default=None)
 
 
 def wire(column: Column) -> WireColumn:

@@ -39,6 +39,7 @@ def parameters(stand: Stand, statement: Statement, id: Any) -> dict[str, Any]:
         **dict.fromkeys(("reason", "error", "group", "after", "tail"), "a"),
         **codec.held(queue.id_kind, held),
         **codec.ids(queue.id_kind, [id]),
+        **codec.set_aside([codec.encode(queue.id_kind, id)]),
         "id": codec.encode(queue.id_kind, id),
     }
     fields = {column.field: column for column in stand.table.columns}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -24,7 +25,26 @@ from sqlclaimgen.runtime.steps import (
     Run,
     Savepoint,
     Step,
+    Text,
 )
+
+
+def carried(parameters: Mapping[str, Any], *encodings: str) -> Mapping[str, Any]:
+    """The parameters, their texts for people as these encodings can carry them."""
+    if not any(isinstance(value, Text) for value in parameters.values()):
+        return parameters
+    return {
+        name: _carried(value, encodings) if isinstance(value, Text) else value
+        for name, value in parameters.items()
+    }
+
+
+def _carried(text: str, encodings: tuple[str, ...]) -> str:
+    for encoding in encodings:
+        # one that Python does not know is the server's to judge
+        with contextlib.suppress(LookupError):
+            text = text.encode(encoding, "replace").decode(encoding)
+    return str(text)
 
 
 class State(Protocol):

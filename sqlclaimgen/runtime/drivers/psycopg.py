@@ -15,7 +15,7 @@ from psycopg.adapt import Loader, Transformer
 from psycopg.pq import Format, TransactionStatus
 from psycopg.rows import tuple_row
 
-from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.drivers.base import Session, carried
 from sqlclaimgen.runtime.drivers.sockets import hung_up
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.placeholders import pyformat
@@ -29,6 +29,8 @@ _LOST = (
     errors.CannotConnectNow,
     errors.IdleInTransactionSessionTimeout,
 )
+_OF_A_ROW = frozenset({"09", "22", "23", "27", "38", "39", "44", "P0"})
+"""The classes of errors that say something of one row: data, constraints, triggers and functions."""
 
 CHECK_CONSTRAINTS = "SET CONSTRAINTS ALL IMMEDIATE"
 
@@ -44,6 +46,8 @@ def opening(autocommit: bool, isolation: str) -> str:
 
 def fault(connection: Any, error: BaseException) -> FaultKind | None:
     """What one of psycopg's errors means."""
+    if isinstance(error, UnicodeError):
+        return FaultKind.ROW
     if not isinstance(error, psycopg.Error):
         return None
     if connection.closed or isinstance(error, _LOST):
@@ -58,7 +62,15 @@ def fault(connection: Any, error: BaseException) -> FaultKind | None:
         return FaultKind.UNIQUE
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         return FaultKind.LOST
+    if isinstance(error, psycopg.DataError) or (error.sqlstate or "")[:2] in _OF_A_ROW:
+        return FaultKind.ROW
     return FaultKind.REFUSED
+
+
+def encodings(connection: Any) -> tuple[str, str]:
+    """The encodings of the connection and of its database."""
+    info = connection.info
+    return info.encoding, info.parameter_status("server_encoding") or "utf-8"
 
 
 def shut(connection: Any) -> None:
@@ -136,7 +148,7 @@ class PsycopgSession(Session):
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
         # not connection.cursor(): the caller's row_factory and cursor_factory are theirs
         with psycopg.Cursor(self.connection, row_factory=tuple_row) as cursor:
-            cursor.execute(pyformat(sql).encode(), parameters)
+            cursor.execute(pyformat(sql).encode(), carried(parameters, *encodings(self.connection)))
             described = cursor.description
             try:
                 rows = cursor.fetchall() if described is not None else ()

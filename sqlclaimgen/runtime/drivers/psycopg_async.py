@@ -10,8 +10,10 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
+from sqlclaimgen.runtime.drivers.base import carried
 from sqlclaimgen.runtime.drivers.psycopg import (
     CHECK_CONSTRAINTS,
+    encodings,
     fault,
     gone,
     opening,
@@ -114,7 +116,8 @@ class AsyncPsycopgSession:
 
     async def _run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
         async with psycopg.AsyncCursor(self.connection, row_factory=tuple_row) as cursor:
-            await cursor.execute(pyformat(sql).encode(), parameters)
+            given = carried(parameters, *encodings(self.connection))
+            await cursor.execute(pyformat(sql).encode(), given)
             described = cursor.description
             try:
                 rows = await cursor.fetchall() if described is not None else ()

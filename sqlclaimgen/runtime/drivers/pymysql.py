@@ -11,7 +11,7 @@ import pymysql
 from pymysql.constants import CR, ER, SERVER_STATUS
 from pymysql.cursors import Cursor
 
-from sqlclaimgen.runtime.drivers.base import Session
+from sqlclaimgen.runtime.drivers.base import Session, carried
 from sqlclaimgen.runtime.drivers.sockets import hung_up
 from sqlclaimgen.runtime.errors import FaultKind
 from sqlclaimgen.runtime.placeholders import expanded
@@ -46,6 +46,21 @@ _BUSY = frozenset(
         3572,  # a lock could not be had at once
     }
 )
+_OF_A_ROW = frozenset(
+    {
+        1292,  # a value that is no time, say
+        1364,  # a column without a default is given none
+        1366,  # a value that the column's character set lacks
+        1369,  # a view's check option
+        1442,  # a trigger writes the table that it belongs to
+        1644,  # SIGNAL, in a trigger
+        1690,  # a number out of range
+        3140,  # no JSON
+        3819,  # a CHECK constraint (MySQL)
+        4025,  # a CHECK constraint (MariaDB)
+    }
+)
+"""Errors that say something of one row, beside those that PyMySQL calls DataError and IntegrityError."""
 
 
 def dialect_of(connection: Any) -> str:
@@ -94,7 +109,7 @@ class PyMySQLSession(Session):
         self.run("START TRANSACTION", {})
 
     def run(self, sql: str, parameters: Mapping[str, Any]) -> Result:
-        text, values = expanded(sql, parameters)
+        text, values = expanded(sql, carried(parameters, self.connection.encoding))
         with Cursor(self.connection) as cursor:
             cursor.execute(text, values)
             described: Any = cursor.description
@@ -127,6 +142,8 @@ class PyMySQLSession(Session):
         # PyMySQL lets errors of the socket through as they are
         if isinstance(error, (OSError, pymysql.InterfaceError)):
             return FaultKind.LOST
+        if isinstance(error, UnicodeError):
+            return FaultKind.ROW
         if not isinstance(error, pymysql.Error):
             return None
         code = error.args[0] if error.args else None
@@ -138,4 +155,6 @@ class PyMySQLSession(Session):
             return FaultKind.BUSY
         if code == ER.DUP_ENTRY:
             return FaultKind.UNIQUE
+        if code in _OF_A_ROW or isinstance(error, pymysql.DataError | pymysql.IntegrityError):
+            return FaultKind.ROW
         return FaultKind.REFUSED

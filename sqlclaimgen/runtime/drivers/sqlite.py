@@ -160,6 +160,8 @@ class SQLiteSession(Session):
         self.connection.interrupt()
 
     def fault(self, error: BaseException) -> FaultKind | None:
+        if isinstance(error, UnicodeError | OverflowError):
+            return FaultKind.ROW
         if not isinstance(error, sqlite3.Error):
             return None
         if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
@@ -170,6 +172,8 @@ class SQLiteSession(Session):
             return FaultKind.LOST
         if isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error):
             return FaultKind.UNIQUE
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.DataError):
+            return FaultKind.ROW
         return FaultKind.REFUSED
 
 

@@ -17,10 +17,11 @@ from sqlclaimgen.runtime.errors import (
     FaultKind,
     StatementFailed,
     TransactionOpen,
+    WriteIgnored,
     WrongConnection,
 )
 from sqlclaimgen.runtime.keys import KeyLock
-from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard, Retry, RetryAfter
+from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard
 from sqlclaimgen.runtime.protocols import (
     exhausted,
     handler_transaction,
@@ -30,10 +31,12 @@ from sqlclaimgen.runtime.protocols import (
     taking,
     unlocking,
 )
+from sqlclaimgen.runtime.protocols.aside import Aside
 from sqlclaimgen.runtime.protocols.claimed import Claimed
 from sqlclaimgen.runtime.protocols.counted import at_most
-from sqlclaimgen.runtime.protocols.taking import claim as claim
-from sqlclaimgen.runtime.protocols.taking import claim_one as claim_one
+from sqlclaimgen.runtime.protocols.held import Memory
+from sqlclaimgen.runtime.protocols.scope import Scope
+from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.protocols.transaction import joining
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import CheckConstraints, Close, Commit, Protocol, Rollback
@@ -48,6 +51,54 @@ frees_others = True
 
 _TRIES = 5
 """Settlements are tried so often after a conflict."""
+
+
+def claim(
+    bound: Bound, scope: Scope, limit: int = 1, *, held: Iterable[Held] = ()
+) -> Protocol[Taken]:
+    """Take one due row whose key nobody holds, count its attempt, and commit: one row, whatever the
+    limit. A row that has no attempt left is moved to the dead letters; one that cannot be moved is passed
+    over. `held` are deliveries of this process whose keys need not be tried."""
+    aside = Aside()
+    refused: list[tuple[Delivery[Any, Any], Exception]] = []
+    taken = Taken([], limit, more=True)
+    for _ in range(taking.MOST_PASSED):
+        taken = yield from _claim(bound, scope, aside, held)
+        refused += taken.refused
+        if not taken.refused:
+            break
+    taken.refused = refused
+    return taken
+
+
+def claim_one(bound: Bound, scope: Scope, memory: Memory) -> Protocol[Taken]:
+    """Take one due row, for a worker."""
+    held: Any = memory.deliveries
+    return _claim(bound, scope, memory.aside, held)
+
+
+def _claim(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held] = ()) -> Protocol[Taken]:
+    """Take one row, or give one up that has no attempt left. `aside` are left out, and what cannot be
+    given up is left there. `held` are deliveries of this process whose keys need not be tried."""
+    taken = yield from taking.take(bound, scope, aside.ids(), held)
+    for one in taken.deliveries:
+        delivery: Any = one
+        if not exhausted.is_spent(delivery):
+            continue
+        taken.deliveries = []
+        try:
+            error = yield from finish(delivery, exhausted.LETTER, aside)
+        except ClaimLost:
+            taken.more = True  # its session is gone, or somebody changed it: another claim moves it
+        except Exception as refused:
+            aside.add(delivery)
+            taken.refused.append((delivery, refused))
+            yield from unlock(delivery)
+        else:
+            taken.exhausted = 1 if error is None else 0
+            if error is not None:
+                taken.refused.append((delivery, error))
+    return taken
 
 
 def fence(delivery: Held, lock: KeyLock) -> dict[str, Any]:
@@ -82,14 +133,8 @@ def _write(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
     if lock is None:
         raise key_failures.lost(delivery, "its key was given back")
     outcome = exhausted.effective(delivery, outcome)
-    parameters = fence(delivery, lock)
-    if (yield from outcomes.write(bound, outcome, parameters, delivery.id)):
+    if (yield from outcomes.write(bound, outcome, fence(delivery, lock), delivery.id)):
         return
-    if bound.has("present") and isinstance(outcome, Retry | RetryAfter):
-        # the driver may count rows that changed, and the row held these values already
-        found = yield from bound.run("present", parameters, row=delivery.id)
-        if found.rows:
-            return
     raise key_failures.lost(
         delivery,
         "the row is finished, another claim has it, or the session that held its key was replaced",
@@ -126,13 +171,32 @@ def commits_with(outcome: AnyOutcome) -> bool:
     return isinstance(outcome, Ack | Discard)
 
 
-def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
+def finish(
+    delivery: Held, outcome: AnyOutcome, aside: Aside | None = None
+) -> Protocol[Exception | None]:
     """Settle, commit, and give the key back. What was refused because of its text is written without
-    it; after a conflict it is written again, for the key is held still. Raises ClaimLost and
-    SettlementUnknown as `settle` does; after any other error the key is held."""
-    if not delivery.opened:
+    it; what is refused all the same is replaced by a delay, where the table has one, and its error is
+    returned; after a conflict it is written again, for the key is held still. Raises ClaimLost
+    and SettlementUnknown as `settle` does; after any other error the key is held."""
+    if delivery.opened:
+        yield from _finish_opened(delivery, outcome)
+        return None
+    try:
         yield from _persistently(delivery, outcome)
-        return
+    except (StatementFailed, WriteIgnored) as refused:
+        if outcomes.is_passing(refused) or not delivery.bound.has("retry_after"):
+            raise
+        pace = (aside or Aside()).pace
+        try:
+            yield from _persistently(delivery, outcomes.Postponed(pace, str(refused)))
+        except (StatementFailed, WriteIgnored):
+            raise refused from None
+        return refused
+    return None
+
+
+def _finish_opened(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
+    """The end of a transactional handler's transaction."""
     try:
         yield from handler_transaction.proven(delivery.bound.queue.table, delivery.id)
         yield from settle(delivery, outcome, joined=True)
@@ -168,7 +232,7 @@ def _persistently(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
             yield from settle(delivery, outcome)
             return
         except StatementFailed as error:
-            plain = outcomes.without_text(outcome)
+            plain = outcomes.plainer(outcome)
             again = error.kind.passes or plain != outcome
             if last or error.kind is FaultKind.LOST or not again:
                 raise

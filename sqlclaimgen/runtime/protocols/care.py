@@ -76,7 +76,7 @@ def redrive_oldest(
             yield from _one_page(bound, min(limit - len(back), most), stay, done, joined=joined)
         except StatementFailed as error:
             # SQLite checks deferred foreign keys at the COMMIT, which does not tell the row
-            if error.kind is not FaultKind.REFUSED or error.statement != "commit":
+            if error.kind not in (FaultKind.ROW, FaultKind.REFUSED) or error.statement != "commit":
                 raise
             most = len(done.tried) // 2
             if most:

@@ -22,7 +22,7 @@ def enqueue(bound: Bound, new: Any, delay: timedelta, at: datetime | None = None
     except StatementFailed as error:
         if error.kind is FaultKind.UNIQUE and _names(error, queue.dedupe_index):
             raise _queued(bound, new) from error
-        if error.kind is FaultKind.REFUSED:
+        if error.kind in (FaultKind.REFUSED, FaultKind.ROW):
             raise _refused(bound, error) from error.__cause__
         raise
     if result.rows:

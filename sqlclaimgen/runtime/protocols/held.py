@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from sqlclaimgen.runtime import steps
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols.aside import Aside
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.protocols.windows import Window
@@ -18,6 +19,8 @@ from sqlclaimgen.runtime.queue import Bound
 class Memory:
     """What a worker remembers from claim to claim."""
 
+    aside: Aside = field(default_factory=Aside)
+    """The rows that claims leave out."""
     window: Window = field(default_factory=Window)
     """How many candidates a row lock claim reads."""
     deliveries: list[Delivery[Any, Any]] = field(default_factory=list[Delivery[Any, Any]])
@@ -52,9 +55,13 @@ class HeldForm(Protocol):
         """Whether the row is held still, as far as is known."""
         ...
 
-    def finish(self, delivery: Any, outcome: AnyOutcome) -> steps.Protocol[None]:
+    def finish(
+        self, delivery: Any, outcome: AnyOutcome, aside: Aside | None = None
+    ) -> steps.Protocol[Exception | None]:
         """Settle, commit, and let go of the row. An outcome that is refused because of its text is
-        written without it. Raises ClaimLost when it was lost."""
+        written without it. Returns the error of one that was refused where the row could be delayed
+        instead; else it is raised, and the row is in `aside` before it is free. Raises ClaimLost when it
+        was lost."""
         ...
 
     def refunded(self, delivery: Any) -> steps.Protocol[None]:

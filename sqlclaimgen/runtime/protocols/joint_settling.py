@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any, TypeAlias
 
 from sqlclaimgen.runtime.deliveries import RowLockDelivery
@@ -13,9 +14,11 @@ from sqlclaimgen.runtime.errors import (
     FaultKind,
     SettlementUnknown,
     StatementFailed,
+    WriteIgnored,
 )
-from sqlclaimgen.runtime.outcomes import AnyOutcome, Retry, RetryAfter
+from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, Discard
 from sqlclaimgen.runtime.protocols import exhausted, nesting, outcomes
+from sqlclaimgen.runtime.protocols.aside import Aside
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import CheckConstraints, Commit, Protocol, Rollback
 
@@ -36,7 +39,11 @@ def settle(delivery: Held, outcome: AnyOutcome, *, joined: bool) -> Protocol[Non
         raise lost(delivery, "the transaction that held it has ended")
     try:
         yield from nesting.prove(batch)
-        written = yield from _write(delivery, outcome)
+        try:
+            written = yield from _write(delivery, outcome)
+        except WriteIgnored:
+            yield from nesting.renew(batch)
+            raise
         yield from nesting.renew(batch)
     except nesting.Gone as error:
         batch.lose()
@@ -69,13 +76,7 @@ def _write(delivery: Held, outcome: AnyOutcome) -> Protocol[bool]:
     bound = delivery.bound
     outcome = exhausted.effective(delivery, outcome)
     fence = {"id": bound.id(delivery.spelled), "transaction": delivery.batch.transaction}
-    if (yield from outcomes.write(bound, outcome, fence, delivery.id)):
-        return True
-    if not (bound.has("present") and isinstance(outcome, Retry | RetryAfter)):
-        return False
-    # the driver may count rows that changed, and the row held these values already
-    found = yield from bound.run("present", fence, row=delivery.id)
-    return bool(found.rows)
+    return (yield from outcomes.write(bound, outcome, fence, delivery.id))
 
 
 def _still_open(delivery: Held) -> Protocol[bool]:
@@ -92,14 +93,17 @@ def _still_open(delivery: Held) -> Protocol[bool]:
     return True
 
 
-def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
-    """Settle and commit. What is refused because of its text is written without it. When either fails
-    everything is rolled back and the row is due again; a transactional handler's transaction is left
-    open where what it wrote is in the way, so that it can be undone. Raises SettlementUnknown when the
-    COMMIT got no answer."""
+def finish(
+    delivery: Held, outcome: AnyOutcome, aside: Aside | None = None
+) -> Protocol[Exception | None]:
+    """Settle and commit. What is refused because of its text is written without it. A dead letter, or a
+    retry, that is refused all the same is replaced by a delay, where the table has one, and its error is
+    returned. When anything else fails everything is rolled back and the row is due again, and in `aside`; a
+    transactional handler's transaction is left open where what it wrote is in the way, so that it can
+    be undone. Raises SettlementUnknown when the COMMIT got no answer."""
     guards = delivery.batch.guards
     try:
-        yield from _finish(delivery, outcome)
+        refused = yield from _finish(delivery, outcome, aside or Aside())
     except GeneratorExit:
         raise
     except BaseException:
@@ -107,17 +111,20 @@ def finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
             yield from guards.release()
         raise
     yield from guards.release()
+    return refused
 
 
-def _finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
+def _finish(delivery: Held, outcome: AnyOutcome, aside: Aside) -> Protocol[Exception | None]:
     batch = delivery.batch
     try:
-        yield from _settled(delivery, outcome)
+        refused = yield from _settled(delivery, outcome, aside.pace)
     except GeneratorExit:
         raise
     except BaseException as error:
         if isinstance(error, ClaimLost) and batch.savepoint is not None and not batch.over:
             raise  # the handler changed the row itself; it is held still, and that can be undone
+        if not outcomes.is_passing(error):
+            aside.add(delivery)
         yield Rollback()
         batch.undo()
         raise
@@ -131,13 +138,40 @@ def _finish(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
                 raise lost(delivery, f"its session is gone: {error}") from error
             raise
     yield from _commit(delivery)
+    return refused
 
 
-def _settled(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
-    plain = outcomes.without_text(outcome)
-    if plain == outcome:
+def _settled(delivery: Held, outcome: AnyOutcome, pace: timedelta) -> Protocol[Exception | None]:
+    """Write an outcome, or what stands in for it. Returns why it was refused, where a delay was written
+    in its place. A savepoint is set for what may be refused: an ack or a discard is not worth one."""
+    outcome = exhausted.effective(delivery, outcome)
+    if isinstance(outcome, Ack | Discard):
         yield from settle(delivery, outcome, joined=True)
-        return
+        return None
+    refused = yield from _plainer(delivery, outcome)
+    if refused is not None and delivery.bound.has("retry_after"):
+        delayed = outcomes.Postponed(pace, str(refused))
+        if (yield from _plainer(delivery, delayed)) is None:
+            return refused
+    if refused is not None:
+        raise refused
+    return None
+
+
+def _plainer(
+    delivery: Held, outcome: AnyOutcome
+) -> Protocol[StatementFailed | WriteIgnored | None]:
+    """Write an outcome, with a plainer text where it is refused. Returns why it was refused with none."""
+    while (refused := (yield from _tried(delivery, outcome))) is not None:
+        plain = outcomes.plainer(outcome)
+        if plain == outcome:
+            return refused
+        outcome = plain
+    return None
+
+
+def _tried(delivery: Held, outcome: AnyOutcome) -> Protocol[StatementFailed | WriteIgnored | None]:
+    """Write an outcome behind a savepoint. What is refused is undone, and its error returned."""
     batch = delivery.batch
     try:
         yield from nesting.enter(batch, TEXT)
@@ -146,13 +180,14 @@ def _settled(delivery: Held, outcome: AnyOutcome) -> Protocol[None]:
         raise lost(delivery, "the transaction that held it has ended") from error
     try:
         yield from settle(delivery, outcome, joined=True)
-    except StatementFailed as error:
-        if error.kind.passes:
+    except (StatementFailed, WriteIgnored) as error:
+        if isinstance(error, StatementFailed) and error.kind.passes:
             raise
         yield from nesting.undo(batch)
         if batch.over:
             raise
-        yield from settle(delivery, plain, joined=True)
+        return error
+    return None
 
 
 def refunded(delivery: Held) -> Protocol[None]:

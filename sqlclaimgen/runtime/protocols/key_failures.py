@@ -7,7 +7,6 @@ from typing import Any
 from sqlclaimgen.runtime.deliveries import AdvisoryDelivery
 from sqlclaimgen.runtime.errors import ClaimLost, FaultKind, SettlementUnknown, StatementFailed
 from sqlclaimgen.runtime.keys import KeyLock
-from sqlclaimgen.runtime.protocols.claimed import Claimed
 from sqlclaimgen.runtime.queue import Bound
 
 
@@ -34,18 +33,6 @@ def unknown(delivery: AdvisoryDelivery[Any, Any]) -> SettlementUnknown:
         id=delivery.id,
         attempt=delivery.number,
         statement="commit",
-    )
-
-
-def not_moved(bound: Bound, row: Claimed) -> StatementFailed:
-    """An exhausted row could not be moved."""
-    return StatementFailed(
-        f"{bound.queue.table} {row.id!r}: its attempts are used up, and dead_letter found no such row "
-        "although the claim had just taken it. Compare the live table with the generated DDL.",
-        table=bound.queue.table,
-        kind=FaultKind.REFUSED,
-        id=row.id,
-        statement="dead_letter",
     )
 
 

@@ -99,7 +99,8 @@ def _tried(bound: Bound, scope: Scope, parameters: dict[str, Any]) -> Protocol[C
         raise
     except BaseException as error:
         # refused: before it ran
-        if not (isinstance(error, StatementFailed) and error.kind is FaultKind.REFUSED):
+        kind = error.kind if isinstance(error, StatementFailed) else None
+        if kind not in (FaultKind.REFUSED, FaultKind.ROW):
             yield Close()
         raise
     if not result.rows:

@@ -29,8 +29,14 @@ survives_sessions = True
 
 
 def claim(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
-    """Take up to `limit` due rows and commit. The rows are the caller's only once this has returned."""
-    return (yield from again(lambda: _committed(bound, scope, limit)))
+    """Take up to `limit` due rows and commit. The rows are the caller's only once this has returned.
+
+    Those that have no attempt left are moved to the dead letters then, each in a transaction of its
+    own. One that cannot be moved keeps its lease: it is tried again when that has run out.
+    """
+    taken = yield from again(lambda: _committed(bound, scope, limit))
+    yield from _given_up(taken)
+    return taken
 
 
 def _committed(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
@@ -38,9 +44,10 @@ def _committed(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
     token = expiry(bound, now)
     taken: list[Taken] = []
     guards = fifo.Guards(bound)
+    parameters = {"now": bound.codec.time(now), "locked_until": bound.codec.time(token)}
 
     def body() -> Protocol[Taken]:
-        taken.append((yield from _claim(bound, scope, limit, now, token, guards)))
+        taken.append((yield from _claim(bound, scope, limit, parameters, token, guards)))
         return taken[0]
 
     try:
@@ -52,21 +59,37 @@ def _committed(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
         raise
 
 
+def _given_up(taken: Taken) -> Protocol[None]:
+    """Settle what has no attempt left. Nothing of it keeps the other rows of the claim from their work."""
+    rows: Any = taken.deliveries
+    spent: list[Lease] = [delivery for delivery in rows if exhausted.is_spent(delivery)]
+    taken.deliveries = [delivery for delivery in rows if delivery not in spent]
+    for delivery in spent:
+        try:
+            yield from settle(delivery, exhausted.LETTER, joined=False)
+        except LeaseLost:
+            continue  # its lease has run out already: another claim moves it
+        except Exception as error:
+            taken.refused.append((delivery, error))
+        else:
+            taken.exhausted += 1
+
+
 def _claim(
-    bound: Bound, scope: Scope, limit: int, now: datetime, token: datetime, guards: fifo.Guards
+    bound: Bound,
+    scope: Scope,
+    limit: int,
+    parameters: dict[str, Any],
+    token: datetime,
+    guards: fifo.Guards,
 ) -> Protocol[Taken]:
-    parameters: dict[str, Any] = {
-        "now": bound.codec.time(now),
-        "locked_until": bound.codec.time(token),
-    }
     found = yield from _found(bound, scope, limit, parameters, guards)
-    live, moved = yield from exhausted.apart(bound, found.rows, now)
-    if bound.has("claim_write") and live:
-        ids = bound.codec.ids(bound.queue.id_kind, sorted(row.id for row in live))
-        result = yield from bound.run("claim_write", {**parameters, **ids})
-        yield from at_most(bound, "claim_write", result.count, len(live))
-    deliveries = [_delivery(bound, row, token) for row in live]
-    return Taken(deliveries, found.limit, moved, found.turn, found.more)
+    if bound.has("claim_write") and found.rows:
+        ids = bound.codec.ids(bound.queue.id_kind, sorted(row.id for row in found.rows))
+        written = yield from bound.run("claim_write", {**parameters, **ids})
+        yield from at_most(bound, "claim_write", written.count, len(found.rows))
+    deliveries = [_delivery(bound, row, token) for row in found.rows]
+    return Taken(deliveries, found.limit, 0, found.turn, found.more)
 
 
 def _found(

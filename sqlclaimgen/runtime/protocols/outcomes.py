@@ -7,35 +7,64 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlclaimgen.runtime.errors import FaultKind, IdNotUnique, StatementFailed, WriteIgnored
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, DeadLetter, Discard, Retry, RetryAfter
 from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.queue import Bound
-from sqlclaimgen.runtime.steps import Protocol
+from sqlclaimgen.runtime.steps import (
+    Protocol,
+    ReleaseSavepoint,
+    RollbackToSavepoint,
+    Savepoint,
+    Text,
+)
 
 MAX_DELAY = timedelta(days=3650)
 """The longest delay written into a row; more is cut to it, so that no failure can fail."""
 
+LETTER = "sqlclaimgen_letter"
+"""Set before the two statements of a dead letter: both count, or neither."""
+
 ERROR_LENGTH = 8000
 """Characters of an error's text that are kept."""
 
+CUT = "..."
+"""What a text ends with that was cut. Every encoding has it."""
 
-def bounded(error: str | None) -> str | None:
-    """An error's text as a column can hold it: at most ERROR_LENGTH characters, no NUL, and nothing
-    that UTF-8 cannot carry."""
+
+class Postponed(RetryAfter):
+    """A retry in place of an outcome that the database refused. No dead letter at the last attempt."""
+
+
+def bounded(error: str | None, length: int | None = None) -> Text | None:
+    """An error's text as a column can hold it: at most ERROR_LENGTH characters, or `length`, no NUL, and
+    nothing that UTF-8 cannot carry."""
     if error is None:
         return None
     clean = error.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
-    return clean if len(clean) <= ERROR_LENGTH else clean[: ERROR_LENGTH - 1] + "\u2026"
+    most = min(length or ERROR_LENGTH, ERROR_LENGTH)
+    if len(clean) > most:
+        clean = clean[: max(most - len(CUT), 0)] + CUT
+    return Text(clean[:most])
 
 
-def without_text(outcome: AnyOutcome) -> AnyOutcome:
-    """The outcome without the text of its error, which a database may refuse for reasons of its own: a
-    column that is too short, an encoding that lacks a character."""
+def plainer(outcome: AnyOutcome) -> AnyOutcome:
+    """The outcome with a text of its error that a database need not refuse for reasons of its own, a
+    column's character set, say: in ASCII, then none. The outcome itself when it has none."""
     match outcome:
-        case Retry() | RetryAfter() | DeadLetter():
-            return replace(outcome, error=None)
+        case Retry(error=str(error)) | RetryAfter(error=str(error)) | DeadLetter(error=str(error)):
+            plain = error.encode("ascii", "replace").decode()
+            return replace(outcome, error=None if error == plain else plain)
         case _:
             return outcome
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether an error that refused an outcome says nothing of the row: its session is gone, or it ran into
+    another transaction."""
+    if not isinstance(error, StatementFailed):
+        return not isinstance(error, Exception)
+    return error.kind.passes or error.kind in (FaultKind.LOST, FaultKind.ABORTED)
 
 
 def due_at_once(outcome: AnyOutcome) -> bool:
@@ -55,7 +84,7 @@ def effective(
     """What an outcome comes to: a retry at the last attempt is a dead letter. In a group that holds
     dead letters attempts are not limited."""
     most = bound.queue.max_attempts
-    if most is None or in_dead_group or attempt < most:
+    if most is None or in_dead_group or attempt < most or isinstance(outcome, Postponed):
         return outcome
     match outcome:
         case Retry(error):
@@ -75,38 +104,79 @@ def write(
     bound: Bound, outcome: AnyOutcome, fence: Mapping[str, Any], row_id: Any
 ) -> Protocol[bool]:
     """Run the statements of an outcome. `fence` names the row and what it must still hold. Returns
-    whether the row was there: False means that nothing was written. Raises IdNotUnique when two rows were
-    there: the transaction is rolled back then."""
+    whether the row was there: False means that nothing was written. Raises WriteIgnored when nothing
+    was written although it is there, and IdNotUnique when two rows were there: the transaction is rolled
+    back then."""
+    name, parameters = _spelled(bound, outcome)
+    if name == "dead_letter" and bound.has("dead_letter_remove"):
+        written = yield from _moved(bound, {**fence, **parameters}, row_id)
+    else:
+        result = yield from bound.run(name, {**fence, **parameters}, row=row_id)
+        yield from at_most(bound, name, result.count, 1, row_id)
+        written = bool(result.count or result.rows)
+    if written or not bound.has("present"):
+        return written
+    found = yield from bound.run("present", fence, row=row_id)
+    if not found.rows:
+        return False
+    if bound.codec.counts_changes and isinstance(outcome, Retry | RetryAfter):
+        return True  # the row held these values already
+    table = bound.queue.table
+    raise WriteIgnored(
+        f"{table} {row_id!r}: {name} wrote nothing, without an error, and the row stands unchanged. A "
+        "trigger or a rule on the table cancels the write: it may not. The row has no outcome, and is "
+        "claimed again.",
+        table=table,
+        id=row_id,
+        statement=name,
+    )
+
+
+def _moved(bound: Bound, parameters: Mapping[str, Any], row_id: Any) -> Protocol[bool]:
+    """Copy the row and remove it: both, or neither, also in a transaction of the caller's."""
+    yield Savepoint(LETTER)
+    try:
+        yield from bound.run("dead_letter", parameters, row=row_id)
+        # this one tells: a copy that replaces its like may count no row
+        removed = yield from bound.run("dead_letter_remove", parameters, row=row_id)
+        yield from at_most(bound, "dead_letter_remove", removed.count, 1, row_id)
+        if not removed.count:
+            yield RollbackToSavepoint(LETTER)
+        yield ReleaseSavepoint(LETTER)
+    except IdNotUnique:
+        raise  # rolled back already, savepoint and all
+    except StatementFailed:
+        yield from _undone()
+        raise
+    return removed.count != 0
+
+
+def _undone() -> Protocol[None]:
+    try:
+        yield RollbackToSavepoint(LETTER)
+        yield ReleaseSavepoint(LETTER)
+    except StatementFailed:
+        return  # it is gone with its transaction: after a deadlock, or with the connection
+
+
+def _spelled(bound: Bound, outcome: AnyOutcome) -> tuple[str, dict[str, Any]]:
+    """The statement of an outcome, and its parameters."""
     now = bound.now()
     column = bound.queue.retry_after
     kind = column.kind if column is not None else "timestamp(6)"
-    name = "ack"
-    parameters: dict[str, Any] = {"now": bound.codec.time(now)}
     match outcome:
         case Ack() | Discard():
-            pass
+            return "ack", {"now": bound.codec.time(now)}
         case Retry(error):
-            name = "retry"
-            parameters = {"now": bound.codec.encode(kind, now), "error": bounded(error)}
+            text = bounded(error, bound.queue.error_length)
+            return "retry", {"now": bound.codec.encode(kind, now), "error": text}
         case RetryAfter(delay, error):
-            name = "retry_after"
-            parameters = {
-                "due": bound.codec.encode(kind, due_at(now, delay)),
-                "error": bounded(error),
-            }
+            due = bound.codec.encode(kind, due_at(now, delay))
+            text = bounded(error, bound.queue.error_length)
+            return "retry_after", {"due": due, "error": text}
         case DeadLetter(reason, error):
-            name = "dead_letter"
-            parameters = {
+            return "dead_letter", {
                 "now": bound.codec.time(now),
-                "reason": bounded(reason),
-                "error": bounded(error),
+                "reason": bounded(reason, bound.queue.letter_length),
+                "error": bounded(error, bound.queue.letter_length),
             }
-    result = yield from bound.run(name, {**fence, **parameters}, row=row_id)
-    if not (result.count or result.rows):
-        return False
-    if name == "dead_letter" and bound.has("dead_letter_remove"):
-        # its insert may count a row twice that it replaced
-        name = "dead_letter_remove"
-        result = yield from bound.run(name, fence, row=row_id)
-    yield from at_most(bound, name, result.count, 1, row_id)
-    return bool(result.count or result.rows)

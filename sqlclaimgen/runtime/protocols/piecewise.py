@@ -14,7 +14,7 @@ from sqlclaimgen.runtime.steps import (
     Savepoint,
 )
 
-REFUSALS = (FaultKind.REFUSED, FaultKind.UNIQUE)
+REFUSALS = (FaultKind.ROW, FaultKind.REFUSED, FaultKind.UNIQUE)
 """What the database says of a row, and says again; the rest is tried again as a whole."""
 
 _SAVEPOINT = "sqlclaimgen_piece"

@@ -63,7 +63,11 @@ def purge(bound: Bound, before: datetime, limit: int, cursor: Cursor) -> Protoco
             break
         except StatementFailed as error:
             # SQLite checks deferred foreign keys at the COMMIT, which does not tell the row
-            if error.kind is not FaultKind.REFUSED or error.statement != "commit" or not page.rows:
+            if (
+                error.kind not in (FaultKind.ROW, FaultKind.REFUSED)
+                or error.statement != "commit"
+                or not page.rows
+            ):
                 raise
             limit = len(page.rows) // 2
             if limit == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from sqlclaimgen.runtime.batches import Batch
@@ -48,24 +48,31 @@ _TRIES = 10
 
 
 def claim(
-    bound: Bound, scope: Scope, limit: int, *, window: Window | None = None
+    bound: Bound,
+    scope: Scope,
+    limit: int,
+    *,
+    window: Window | None = None,
+    aside: Sequence[Any] = (),
 ) -> Protocol[Taken]:
     """Lock up to `limit` due rows in a transaction, and leave it open. Where nothing is due it is ended
-    at once. A worker passes the same `window` to all its claims."""
+    at once. A worker passes the same `window` to all its claims. The rows of `aside` are left out."""
     window = window or Window()
-    return (yield from again(lambda: _claim(bound, scope, limit, window)))
+    return (yield from again(lambda: _claim(bound, scope, limit, window, aside)))
 
 
 def claim_one(bound: Bound, scope: Scope, memory: Memory) -> Protocol[Taken]:
     """Lock one due row, for a worker."""
-    return claim(bound, scope, 1, window=memory.window)
+    return claim(bound, scope, 1, window=memory.window, aside=memory.aside.ids())
 
 
-def _claim(bound: Bound, scope: Scope, limit: int, window: Window) -> Protocol[Taken]:
+def _claim(
+    bound: Bound, scope: Scope, limit: int, window: Window, aside: Sequence[Any]
+) -> Protocol[Taken]:
     for last in [False] * (_TRIES - 1) + [True]:
         guards = fifo.Guards(bound)
         taken, raced = yield from guards.released_on_error(
-            _begun(bound, scope, limit, window, guards)
+            _begun(bound, scope, limit, window, guards, aside)
         )
         if taken.deliveries:
             return taken
@@ -78,12 +85,17 @@ def _claim(bound: Bound, scope: Scope, limit: int, window: Window) -> Protocol[T
 
 
 def _begun(
-    bound: Bound, scope: Scope, limit: int, window: Window, guards: fifo.Guards
+    bound: Bound,
+    scope: Scope,
+    limit: int,
+    window: Window,
+    guards: fifo.Guards,
+    aside: Sequence[Any],
 ) -> Protocol[tuple[Taken, bool]]:
-    now = bound.now()
+    given = {"now": bound.codec.time(bound.now()), **bound.codec.set_aside(aside)}
     yield Begin(bound.queue.isolation)
     try:
-        found = yield from _found(bound, scope, limit, now, window, guards)
+        found = yield from _found(bound, scope, limit, given, window, guards)
         rows = found.rows
         batch = Batch(bound.queue.table, guards=guards)
         if bound.has("holding") and rows:
@@ -100,15 +112,20 @@ def _begun(
 
 
 def _found(
-    bound: Bound, scope: Scope, limit: int, now: datetime, window: Window, guards: fifo.Guards
+    bound: Bound,
+    scope: Scope,
+    limit: int,
+    given: dict[str, Any],
+    window: Window,
+    guards: fifo.Guards,
 ) -> Protocol[fifo.Found]:
     if not fifo.keeps_order(bound, scope):
-        return fifo.Found((yield from scanning.due(bound, scope, limit, now, window)), limit)
+        return fifo.Found((yield from scanning.due(bound, scope, limit, given, window)), limit)
 
     def alone(missing: int) -> Protocol[list[Claimed]]:
-        return (yield from scanning.due(bound, UNGROUPED, missing, now, window))
+        return (yield from scanning.due(bound, UNGROUPED, missing, given, window))
 
-    parameters = scanning.parameters(bound, scope, now)
+    parameters = scanning.parameters(bound, scope, given)
     return (yield from fifo.heads(bound, scope, limit, parameters, guards, alone, again=False))
 
 

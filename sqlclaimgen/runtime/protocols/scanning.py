@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from sqlclaimgen.runtime.protocols.claimed import Claimed, claimed
@@ -12,19 +11,19 @@ from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
 
 
-def parameters(bound: Bound, scope: Scope, now: datetime) -> dict[str, Any]:
-    """What every statement of a claim is given."""
-    given: dict[str, Any] = {"now": bound.codec.time(now)}
+def parameters(bound: Bound, scope: Scope, given: dict[str, Any]) -> dict[str, Any]:
+    """What every statement of a claim is given, with the group of its scope."""
     if scope.group is not None and bound.queue.group is not None:
-        given["group"] = bound.codec.encode(bound.queue.group.kind, scope.group)
+        group = bound.codec.encode(bound.queue.group.kind, scope.group)
+        return {**given, "group": group}
     return given
 
 
 def due(
-    bound: Bound, scope: Scope, limit: int, now: datetime, window: Window
+    bound: Bound, scope: Scope, limit: int, given: dict[str, Any], window: Window
 ) -> Protocol[list[Claimed]]:
-    """Lock up to `limit` due rows of a scope."""
-    given = parameters(bound, scope, now)
+    """Lock up to `limit` due rows of a scope. `given`: the time, and the rows that are left out."""
+    given = parameters(bound, scope, given)
     if not bound.has("due_priorities" + scope.suffix):
         found, _ = yield from _some(bound, scope, limit, given, window)
         return found

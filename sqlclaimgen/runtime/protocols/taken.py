@@ -20,9 +20,13 @@ class Taken:
     resume: Any = field(default=None)
     """Where the next claim of the same scope goes on, where a claim looks at groups in turn."""
     more: bool = False
-    """Whether it stopped looking before it had seen every group."""
+    """Whether it stopped looking before it had seen every group, or every row."""
+    refused: list[tuple[Delivery[Any, Any], Exception]] = field(
+        default_factory=list["tuple[Delivery[Any, Any], Exception]"]
+    )
+    """Rows that the claim had to give up and could not, and why: they are tried again later."""
 
     @property
     def full(self) -> bool:
         """Whether more rows may be due."""
-        return self.more or len(self.deliveries) + self.exhausted >= self.limit
+        return self.more or len(self.deliveries) + self.exhausted + len(self.refused) >= self.limit

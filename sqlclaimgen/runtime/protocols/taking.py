@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any, TypeAlias
 
 from sqlclaimgen.runtime.deliveries import AdvisoryDelivery
 from sqlclaimgen.runtime.keys import KeyLock
-from sqlclaimgen.runtime.outcomes import DeadLetter
-from sqlclaimgen.runtime.protocols import exhausted, key_failures, keyed, outcomes, unlocking
+from sqlclaimgen.runtime.protocols import key_failures, keyed, unlocking
 from sqlclaimgen.runtime.protocols.claimed import Claimed, claimed, decoded_id
 from sqlclaimgen.runtime.protocols.counted import at_most
-from sqlclaimgen.runtime.protocols.held import Memory
 from sqlclaimgen.runtime.protocols.keyed import Candidate
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
@@ -26,21 +23,23 @@ MOST_PASSED = 100
 """Rows that were settled between look and lock, before a claim leaves the rest to the next poll."""
 
 
-def claim(
-    bound: Bound, scope: Scope, limit: int = 1, *, held: Iterable[Held] = ()
+def take(
+    bound: Bound, scope: Scope, aside: Sequence[Any], held: Iterable[Held] = ()
 ) -> Protocol[Taken]:
-    """Take one due row whose key nobody holds, count its attempt, and commit: one row, whatever the
-    limit. `held` are deliveries of this process whose keys need not be tried."""
-    return (yield from again(lambda: _committed(bound, scope, held)))
+    """Take one due row whose key nobody holds, count its attempt, and commit. The rows of `aside` are
+    left out. `held` are deliveries of this process whose keys need not be tried."""
+    return (yield from again(lambda: _committed(bound, scope, aside, held)))
 
 
-def _committed(bound: Bound, scope: Scope, held: Iterable[Held]) -> Protocol[Taken]:
-    now = bound.now()
+def _committed(
+    bound: Bound, scope: Scope, aside: Sequence[Any], held: Iterable[Held]
+) -> Protocol[Taken]:
+    given = {"now": bound.codec.time(bound.now()), **bound.codec.set_aside(aside)}
     locks = [delivery.lock.name for delivery in held if delivery.lock is not None]
     won: list[KeyLock] = []
     yield Begin()
     try:
-        taken = yield from _claim(bound, scope, now, locks, won)
+        taken = yield from _claim(bound, scope, given, locks, won)
         yield Commit()
     except GeneratorExit:
         raise
@@ -55,18 +54,16 @@ def _committed(bound: Bound, scope: Scope, held: Iterable[Held]) -> Protocol[Tak
     return taken
 
 
-def claim_one(bound: Bound, scope: Scope, memory: Memory) -> Protocol[Taken]:
-    """Take one due row, for a worker."""
-    held: Any = memory.deliveries
-    return claim(bound, scope, held=held)
-
-
 def _claim(
-    bound: Bound, scope: Scope, now: datetime, locks: Sequence[Any], won: list[KeyLock]
+    bound: Bound,
+    scope: Scope,
+    parameters: dict[str, Any],
+    locks: Sequence[Any],
+    won: list[KeyLock],
 ) -> Protocol[Taken]:
-    parameters: dict[str, Any] = {"now": bound.codec.time(now)}
     if scope.group is not None and bound.queue.group is not None:
-        parameters["group"] = bound.codec.encode(bound.queue.group.kind, scope.group)
+        group = bound.codec.encode(bound.queue.group.kind, scope.group)
+        parameters = {**parameters, "group": group}
     for _ in range(MOST_PASSED):
         found = yield from keyed.candidate(bound, scope, parameters, locks)
         if found is None:
@@ -79,11 +76,6 @@ def _claim(
             won.clear()
             if not confirmed:
                 raise key_failures.unconfirmed(bound, found.lock)
-        elif _is_spent(bound, row):
-            fenced = fence(row, found.lock)
-            if not (yield from outcomes.write(bound, DeadLetter(exhausted.REASON), fenced, row.id)):
-                raise key_failures.not_moved(bound, row)
-            return Taken([], 1, exhausted=1)
         else:
             return Taken([_delivery(bound, row, found.lock)], 1)
     else:
@@ -103,11 +95,6 @@ def _take(
         written = yield from bound.run("take_write", named, row=id)
         yield from at_most(bound, "take_write", written.count, 1, id)
     return rows[0] if rows else None
-
-
-def _is_spent(bound: Bound, row: Claimed) -> bool:
-    most = bound.queue.max_attempts
-    return most is not None and row.attempt > most and not exhausted.row_in_dead_group(bound, row)
 
 
 def _delivery(bound: Bound, row: Claimed, lock: KeyLock) -> Held:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.outcomes import DeadLetter
 
 log = logging.getLogger("sqlclaimgen.worker")
@@ -53,7 +54,8 @@ class EventKind(StrEnum):
     WARNED = "warned"
     """A look at the server found something that will do harm; `error` says what, and the way out."""
     UNSETTLED = "unsettled"
-    """The database refuses an outcome again and again; `error` says why. The lease gives the row back."""
+    """The database refused an outcome, or did not write it; `error` says why, in the database's words. The
+    row is tried again at a pace of its own: when its lease has run out, or after `max_backoff`."""
     READY = "ready"
     """The first connection is there, and claiming begins."""
     DRAINING = "draining"
@@ -153,3 +155,17 @@ class Reporter:
                 self._hook(event)
             except Exception:
                 log.exception("%s: the event hook raised on %s", self._table, kind.value)
+
+
+def unsettled(
+    report: Reporter, delivery: Delivery[Any, Any], group: Any, error: BaseException
+) -> None:
+    """Report a row that a claim had to give up and could not."""
+    report(
+        EventKind.UNSETTLED,
+        id=delivery.id,
+        attempt=delivery.number,
+        group=group,
+        outcome=DeadLetter.__name__,
+        error=error,
+    )

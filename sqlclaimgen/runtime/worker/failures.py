@@ -24,6 +24,15 @@ def described(error: BaseException) -> str:
         return type(error).__name__
 
 
+def is_invalid(
+    queue: Queue[Any, Any, Any, Any], delivery: Delivery[Any, Any], error: BaseException
+) -> bool:
+    """Whether it is the delivery's own row that does not decode. A handler may meet a row of another
+    table: that is a failure like any other."""
+    named = (queue.table, delivery.id)
+    return isinstance(error, RowInvalid) and (error.table, error.id) == named
+
+
 def outcome_of(
     queue: Queue[Any, Any, Any, Any],
     settings: Settings,
@@ -35,15 +44,20 @@ def outcome_of(
     """The outcome of a failure under the table's policy; None leaves the row as it is, held until
     its lease or its session ends, where it `can_keep` one more."""
     text, attempt = described(error), delivery.number
-    # a handler may meet a row of another table that does not decode: that is a failure like any other
-    if isinstance(error, RowInvalid) and (error.table, error.id) == (queue.table, delivery.id):
+    invalid = is_invalid(queue, delivery, error)
+    if invalid:
         if settings.on_invalid == "keep" and can_keep:
             return None
         if settings.on_invalid == "dead_letter" and DeadLetter in queue.outcomes:
             return DeadLetter("invalid", text)
     if RetryAfter not in queue.outcomes:
-        return Retry(text)
+        last = queue.max_attempts is not None and attempt >= queue.max_attempts
+        # due at once it would be the first of the next claim again
+        left_to_lease = invalid and queue.form == "lease" and not last
+        return None if left_to_lease else Retry(text)
     delay = _delay(queue, settings, attempt, error)
+    if invalid and not delay:
+        delay = timedelta(seconds=settings.max_backoff)
     return RetryAfter(delay, text) if delay else Retry(text)
 
 

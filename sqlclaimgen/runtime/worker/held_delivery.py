@@ -6,11 +6,17 @@ import asyncio
 import time
 from typing import Any
 
-from sqlclaimgen.runtime.errors import ClaimError, FaultKind, SettlementUnknown, StatementFailed
+from sqlclaimgen.runtime.errors import (
+    ClaimError,
+    FaultKind,
+    SettlementUnknown,
+    StatementFailed,
+    WriteIgnored,
+)
 from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols import exhausted
 from sqlclaimgen.runtime.protocols.held import HeldForm
-from sqlclaimgen.runtime.protocols.outcomes import due_at_once
+from sqlclaimgen.runtime.protocols.outcomes import due_at_once, is_passing
 from sqlclaimgen.runtime.protocols.transaction import jitter
 from sqlclaimgen.runtime.queue import Queue
 from sqlclaimgen.runtime.worker import failures, timing
@@ -20,7 +26,7 @@ from sqlclaimgen.runtime.worker.guarding import require_open
 from sqlclaimgen.runtime.worker.handlers import Runner, checked
 from sqlclaimgen.runtime.worker.held_gate import Gate
 from sqlclaimgen.runtime.worker.held_rows import HeldRows
-from sqlclaimgen.runtime.worker.held_slots import Slots, first
+from sqlclaimgen.runtime.worker.held_slots import Slots
 from sqlclaimgen.runtime.worker.held_work import Work
 from sqlclaimgen.runtime.worker.lines import trouble
 from sqlclaimgen.runtime.worker.running import CLEANING, ENDS, HandlerCancelled, stopped
@@ -223,9 +229,8 @@ class HeldDeliverer:
         self._report(EventKind.FAILED, error=error, **work.fields)
         if self._settings.transactional and not await self._undone(work):
             return None
-        return failures.outcome_of(
-            self._queue, self._settings, work.delivery, error, can_keep=self._slots.can_keep
-        )
+        work.invalid = failures.is_invalid(self._queue, work.delivery, error)
+        return failures.outcome_of(self._queue, self._settings, work.delivery, error)
 
     async def _conflicted(self, work: Work, error: BaseException) -> bool:
         """Whether the handler runs again, with no attempt spent: its transaction was undone in favour of
@@ -253,8 +258,11 @@ class HeldDeliverer:
     async def _settle(self, work: Work, outcome: AnyOutcome) -> None:
         outcome = exhausted.effective(work.delivery, outcome)
         fields = {**work.fields, "outcome": type(outcome).__name__}
+        aside = self._rows.memory.aside
+        if work.invalid and due_at_once(outcome):
+            aside.add(work.delivery)
         try:
-            await work.session.drive(self._form.finish(work.delivery, outcome))
+            refused = await work.session.drive(self._form.finish(work.delivery, outcome, aside))
         except SettlementUnknown as error:
             self._report(EventKind.UNKNOWN, error=error, **fields)
             await work.line.drop()
@@ -264,6 +272,9 @@ class HeldDeliverer:
             await self._unsettled(work, error)
         else:
             work.line.worked()
+            if refused is not None:
+                self._report(EventKind.UNSETTLED, error=refused, **fields)
+                return
             self._report(EventKind.SETTLED, seconds=work.seconds, **fields)
             if work.failed:
                 return
@@ -282,32 +293,28 @@ class HeldDeliverer:
             failure = await self._failure(work, error)
             if failure is not None:
                 await self._settle(work, failure)
-        elif kind is not None:
+        elif kind is not None or isinstance(error, WriteIgnored):
             await self._unsettled(work, error)
         else:
             await self._rows.lose(work, error)
 
     async def _unsettled(self, work: Work, error: Exception) -> None:
-        """The database refused the outcome: the row is due again. The slot waits, for it is refused
-        again perhaps."""
-        self._gate.failed()
+        """The database refused the outcome: the row is due again, and left out of this worker's claims
+        for a while. The slot waits too where that may be no matter of this row alone."""
         passes = trouble(error) is EventKind.CONFLICT
         kind = EventKind.CONFLICT if passes else EventKind.UNSETTLED
         self._report(kind, error=error, **work.fields)
+        if not is_passing(error):
+            self._rows.memory.aside.add(work.delivery)
+        await self._rows.release(work, refund=False)
         work.let_go()
-        await work.line.drop()
-        await work.line.rest(self._stop)
+        fault = error.kind if isinstance(error, StatementFailed) else FaultKind.ROW
+        if fault not in (FaultKind.ROW, FaultKind.UNIQUE):
+            self._gate.failed()
+            await work.line.drop()
+            await work.line.rest(self._stop)
 
     async def _keep(self, work: Work) -> None:
-        """Hold a row that does not decode, and its slot with it, for as long as a worker waits after an
-        error; then others may have a look at it."""
-        with self._slots.keeping():
-            enough = asyncio.ensure_future(
-                first(self._settings.max_backoff, self._slots.over, self._stop)
-            )
-            try:
-                await self._rows.watch(work, enough, at_work=False)
-            finally:
-                enough.cancel()
-        if not work.delivery.lost:
-            await self._rows.give_back(work)  # nothing was tried: no attempt is spent
+        """Give a row back that does not decode, and leave it out of this worker's claims for a while."""
+        self._rows.memory.aside.add(work.delivery)
+        await self._rows.give_back(work)  # nothing was tried: no attempt is spent

@@ -12,7 +12,7 @@ from sqlclaimgen.runtime.errors import ClaimError, UnsupportedServer
 from sqlclaimgen.runtime.protocols.held import HeldForm
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.queue import Queue
-from sqlclaimgen.runtime.worker.events import EventKind, Reporter
+from sqlclaimgen.runtime.worker.events import EventKind, Reporter, unsettled
 from sqlclaimgen.runtime.worker.handlers import Runner
 from sqlclaimgen.runtime.worker.held_delivery import HeldDeliverer
 from sqlclaimgen.runtime.worker.held_gate import Gate
@@ -56,7 +56,7 @@ class HeldEngine:
         self._opened = asyncio.Event()
         """A slot was opened."""
         self._gate = Gate(alarm, stop, settings.poll_interval, number, report)
-        self._rows = HeldRows(form, report)
+        self._rows = HeldRows(form, report, settings.max_backoff)
         self._deliverer = HeldDeliverer(
             queue,
             form,
@@ -186,8 +186,14 @@ class HeldEngine:
         scopes.went_on(scope, taken.resume)
         if taken.exhausted:
             self._report(EventKind.EXHAUSTED, count=taken.exhausted, group=scope.group)
+        for delivery, error in taken.refused:
+            unsettled(self._report, delivery, scope.group, error)
         if not taken.deliveries:
             return None, taken.full
+        if self._rows.memory.aside.holds(taken.deliveries[0]):
+            # it was left out after this claim was sent
+            await session.drive(self._form.abandon(taken.deliveries[0]))
+            return None, True
         spent = time.monotonic() - started
         self._report(EventKind.CLAIMED, count=1, group=scope.group, seconds=spent)
         work = Work(taken.deliveries[0], scope.group, line, session)

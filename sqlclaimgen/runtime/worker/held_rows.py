@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from datetime import timedelta
 from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError
+from sqlclaimgen.runtime.protocols.aside import Aside
 from sqlclaimgen.runtime.protocols.held import HeldForm, Memory
 from sqlclaimgen.runtime.steps import Protocol, Run
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
@@ -29,10 +31,10 @@ def ping() -> Protocol[None]:
 class HeldRows:
     """Holds rows by the connections that claimed them, and tells once when one is lost."""
 
-    def __init__(self, form: HeldForm, report: Reporter) -> None:
+    def __init__(self, form: HeldForm, report: Reporter, pace: float) -> None:
         self._form = form
         self._report = report
-        self.memory = Memory()
+        self.memory = Memory(Aside(timedelta(seconds=pace)))
         """What the next claim has to know of them."""
 
     def hold(self, work: Work) -> None:
@@ -93,8 +95,12 @@ class HeldRows:
         await work.line.drop()
 
     async def give_back(self, work: Work, *, refund: bool = True) -> None:
-        """Give the row up, unsettled, and with its attempt unless it has that already. Closing the
-        connection does so as well, where it is refused."""
+        """Give the row up, unsettled, and with its attempt unless it has that already, and say so."""
+        await self.release(work, refund=refund)
+        self._report(EventKind.GIVEN_BACK, **work.fields)
+
+    async def release(self, work: Work, *, refund: bool) -> None:
+        """Give the row up. Closing the connection does so as well, where that is refused."""
         delivery = work.delivery
         delivery.lost, delivery.started = False, not refund
         try:
@@ -103,7 +109,6 @@ class HeldRows:
             self._report(trouble(error), error=error)
             await work.line.drop()
         delivery.lost = True
-        self._report(EventKind.GIVEN_BACK, **work.fields)
 
     async def refund(self, work: Work) -> bool:
         """Give the attempt of a row back that stays held. False when that was refused."""

@@ -8,13 +8,12 @@ from collections.abc import Generator
 
 
 class Slots:
-    """Counts the slots that look for a row, that work on one, and that keep one nobody can decode."""
+    """Counts the slots that look for a row and that work on one."""
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._busy = 0
         self._looking = 0
-        self._kept = 0
         self.until_empty = False
         """Whether the worker ends when nothing is due."""
         self.ended = asyncio.Event()
@@ -29,14 +28,8 @@ class Slots:
 
     @property
     def taken(self) -> int:
-        """Slots that have a row, whatever they do with it."""
-        return self._busy + self._kept
-
-    @property
-    def can_keep(self) -> bool:
-        """Whether one more row may be kept. One slot has to go on: rows that nobody can decode must not
-        keep the others from being worked."""
-        return self._kept < self._number - 1
+        """Slots that have a row."""
+        return self._busy
 
     @contextlib.contextmanager
     def looking(self) -> Generator[None]:
@@ -57,19 +50,6 @@ class Slots:
         finally:
             self._busy -= 1
             self.ended.set()
-
-    @contextlib.contextmanager
-    def keeping(self) -> Generator[None]:
-        """While the block runs, one delivery less is in work: its row is held, and nothing is done with
-        it."""
-        self._busy -= 1
-        self._kept += 1
-        self.ended.set()
-        try:
-            yield
-        finally:
-            self._kept -= 1
-            self._busy += 1
 
     async def after_nothing(self, seconds: float, stop: asyncio.Event, *, idle: bool) -> None:
         """A claim of a run until empty found nothing. `idle`: nothing was in work before it; then that

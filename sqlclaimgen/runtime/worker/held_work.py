@@ -43,6 +43,8 @@ class Work:
     running: Running | None = None
     failed: bool = False
     """The handler raised: the outcome is the table's policy, not its own."""
+    invalid: bool = False
+    """Its row does not decode."""
     lost_told: bool = False
     timed_out: bool = False
     """Its handler ran longer than it may."""

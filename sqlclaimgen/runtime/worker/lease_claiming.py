@@ -12,7 +12,7 @@ from sqlclaimgen.runtime.errors import ClaimError, StatementFailed, UnsupportedS
 from sqlclaimgen.runtime.protocols import lease
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
-from sqlclaimgen.runtime.worker.events import EventKind, Reporter
+from sqlclaimgen.runtime.worker.events import EventKind, Reporter, unsettled
 from sqlclaimgen.runtime.worker.lines import Line
 from sqlclaimgen.runtime.worker.scopes import Scopes
 from sqlclaimgen.runtime.worker.settings import Settings
@@ -127,6 +127,8 @@ class Claimer:
             scopes.went_on(scope, taken.resume)
             if taken.exhausted:
                 self._report(EventKind.EXHAUSTED, count=taken.exhausted, group=scope.group)
+            for spent_row, error in taken.refused:
+                unsettled(self._report, spent_row, scope.group, error)
             if taken.deliveries:
                 spent = time.monotonic() - started
                 self._report(
@@ -136,7 +138,7 @@ class Claimer:
                 # half a lease after the claim was sent, not after it was answered
                 self._begin(delivery, scope, started + self._half)
             taken_all += len(taken.deliveries)
-            found += len(taken.deliveries) + taken.exhausted
+            found += len(taken.deliveries) + taken.exhausted + len(taken.refused)
             full = full or taken.full
             if taken_all >= free or self._stop.is_set():
                 break

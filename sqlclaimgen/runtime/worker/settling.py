@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlclaimgen.runtime.errors import FaultKind, LeaseLost, SettlementUnknown, StatementFailed
-from sqlclaimgen.runtime.outcomes import AnyOutcome, DeadLetter, Retry, RetryAfter
-from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.errors import (
+    ClaimError,
+    FaultKind,
+    LeaseLost,
+    SettlementUnknown,
+    StatementFailed,
+    WriteIgnored,
+)
+from sqlclaimgen.runtime.outcomes import AnyOutcome
+from sqlclaimgen.runtime.protocols import lease, outcomes
 from sqlclaimgen.runtime.protocols.extending import key_of
 from sqlclaimgen.runtime.protocols.transaction import again, in_transaction
 from sqlclaimgen.runtime.steps import Protocol
@@ -35,13 +41,14 @@ class Settlement:
     tries: int = 0
 
 
-def together(settlements: Sequence[Settlement]) -> Protocol[list[LeaseLost | None]]:
-    """Every settlement in one transaction. A lost lease concerns its delivery alone."""
+def together(settlements: Sequence[Settlement]) -> Protocol[list[ClaimError | None]]:
+    """Every settlement in one transaction. A lost lease concerns its delivery alone, and so does a write
+    that a trigger cancelled."""
     return (yield from again(lambda: _together(settlements)))
 
 
-def _together(settlements: Sequence[Settlement]) -> Protocol[list[LeaseLost | None]]:
-    results: list[LeaseLost | None] = []
+def _together(settlements: Sequence[Settlement]) -> Protocol[list[ClaimError | None]]:
+    results: list[ClaimError | None] = []
     deliveries = [settlement.item.delivery for settlement in settlements]
 
     def body() -> Protocol[None]:
@@ -50,8 +57,8 @@ def _together(settlements: Sequence[Settlement]) -> Protocol[list[LeaseLost | No
             try:
                 yield from lease.settle(settlement.item.delivery, settlement.outcome, joined=True)
                 results.append(None)
-            except LeaseLost as lost:
-                results.append(lost)
+            except (LeaseLost, WriteIgnored) as error:
+                results.append(error)
 
     for delivery in deliveries:
         delivery.settling = True
@@ -102,13 +109,15 @@ class Settler:
 
     async def _failed(self, batch: list[Settlement], error: Exception) -> None:
         """The batch was rolled back, or nobody knows. After a loss it waits for a connection; what the
-        database refused runs alone from here."""
-        kind = error.kind if isinstance(error, StatementFailed) else FaultKind.REFUSED
+        database refused runs alone from here, so that one row does not keep the others unsettled."""
+        kind = error.kind if isinstance(error, StatementFailed) else FaultKind.ROW
         statement = error.statement if isinstance(error, StatementFailed) else ""
+        of_a_row = kind in (FaultKind.ROW, FaultKind.UNIQUE)
         if kind is FaultKind.LOST and statement == "commit":
             for one in batch:
                 one.item.unanswered |= not one.item.delivery.lost
-        await self._line.pause(error)
+        if not of_a_row:
+            await self._line.pause(error)
         if len(batch) > 1 and statement != CONNECT:
             for one in batch:
                 await self._write([one])
@@ -117,22 +126,25 @@ class Settler:
             if kind is FaultKind.LOST or kind.passes:
                 self._queue.put_nowait(one)
             else:
-                self._refused(one, error)
+                self._refused(one, error, for_good=of_a_row)
 
-    def _refused(self, one: Settlement, error: Exception) -> None:
+    def _refused(self, one: Settlement, error: Exception, *, for_good: bool) -> None:
+        """`for_good`: a constraint or a trigger refuses the same again. Then the row is left to its lease,
+        and is claimed again when that has run out."""
         one.tries += 1
-        if one.tries >= TRIES:
+        # perhaps it is the text that the database refuses: it must not keep the row from its outcome
+        plain = outcomes.plainer(one.outcome)
+        if one.tries >= TRIES or (for_good and plain == one.outcome):
             if not one.done.done():
                 one.done.set_result(error)
             return
-        # perhaps it is the text that the database refuses: it must not keep the row from its outcome
-        one.outcome = _without_text(one.outcome)
+        one.outcome = plain
         self._queue.put_nowait(one)
 
 
-def _finish(one: Settlement, lost: LeaseLost | None) -> None:
+def _finish(one: Settlement, lost: ClaimError | None) -> None:
     result: Exception | None = lost
-    if lost is not None and one.item.unanswered:
+    if isinstance(lost, LeaseLost) and one.item.unanswered:
         delivery = one.item.delivery
         result = SettlementUnknown(
             f"{delivery.bound.queue.table} {delivery.id!r}: the server did not answer the COMMIT of "
@@ -146,11 +158,3 @@ def _finish(one: Settlement, lost: LeaseLost | None) -> None:
         result.__cause__ = lost
     if not one.done.done():
         one.done.set_result(result)
-
-
-def _without_text(outcome: AnyOutcome) -> AnyOutcome:
-    match outcome:
-        case Retry() | RetryAfter() | DeadLetter():
-            return dataclasses.replace(outcome, error=None)
-        case _:
-            return outcome

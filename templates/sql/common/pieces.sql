@@ -22,8 +22,9 @@
 {# Not one of the dead letters that wait in a group of this table. #}
 {% macro not_dead(a="") %}{% if t.column_of("group").null %}({{ a }}{{ t.group }} IS NULL OR {{ a }}{{ t.group }} <> {{ t.dead_group }}){% else %}{{ a }}{{ t.group }} <> {{ t.dead_group }}{% endif %}{% endmacro %}
 
-{# The condition a row meets to be claimable. `lease`: free, null, expired or no. #}
-{% macro due(scope, a="", lease="free", priority=none) %}
+{# The condition a row meets to be claimable. `lease`: free, null, expired or no. `aside`: rows that the
+   claim leaves out are none. #}
+{% macro due(scope, a="", lease="free", priority=none, aside=False) %}
 {% set c = [] %}
 {% set s = scoped(scope, a) | trim %}
 {% if s %}{% do c.append(s) %}{% endif %}
@@ -33,6 +34,7 @@
 {% if t.locked_until and lease == "null" %}{% do c.append(a ~ t.locked_until ~ " IS NULL") %}{% endif %}
 {% if t.locked_until and lease == "expired" %}{% do c.append(a ~ t.locked_until ~ " <= :now") %}{% endif %}
 {% if t.where %}{% do c.append(t.condition(a)) %}{% endif %}
+{% if aside %}{% do c.append(t.left_out(a)) %}{% endif %}
 {{ c | join(" AND ") or "TRUE" }}
 {%- endmacro %}
 
@@ -43,10 +45,10 @@
 {% macro order_within(a="") %}{{ a }}{{ t.retry_after }}, {{ a }}{{ t.id }}{% endmacro %}
 
 {# What a claim returns: the Row's columns, then the attempt where it is counted. `off`: what the
-   statement has added to the attempt already. #}
-{% macro returned(a="", off="") %}
+   statement has added to the attempt already. `counts`: a statement after it adds one. #}
+{% macro returned(a="", off="", counts=False) %}
 {% for c in t.row %}{{ out(c, a) }}{{ ", " if not loop.last }}{% endfor %}
-{% if t.attempt %}, {{ a }}{{ t.attempt }}{{ off }}{% if off %} AS {{ t.attempt }}{% endif %}{% endif %}
+{% if t.attempt %}, {{ t.countable(a) if counts else a ~ t.attempt ~ off }}{% if off or counts %} AS {{ t.attempt }}{% endif %}{% endif %}
 {% endmacro %}
 
 {# The same columns as they are, for a statement around this one to return. #}
@@ -68,7 +70,7 @@
 {% macro all(a="") %}{% for c in t.columns %}{{ a }}{{ c.name }}{{ ", " if not loop.last }}{% endfor %}{% endmacro %}
 
 {# What a claim writes. #}
-{% macro take(a="") %}{{ t.locked_until }} = :locked_until{% if t.attempt %}, {{ t.attempt }} = {{ a }}{{ t.attempt }} + 1{% endif %}{% endmacro %}
+{% macro take(a="") %}{{ t.locked_until }} = :locked_until{% if t.attempt %}, {{ t.attempt }} = {{ t.counted(a) }}{% endif %}{% endmacro %}
 
 {# What finishing writes into a row that stays. #}
 {% macro finished(status) %}
@@ -143,13 +145,13 @@
 {% macro returned_to_queue() %}
 {% set c = [] %}
 {% if t.locked_until and t.described.form == "lease" %}{% do c.append(t.locked_until ~ " = NULL") %}{% endif %}
-{% if t.attempt and t.described.form == "row_lock" %}{% do c.append(t.attempt ~ " = " ~ t.attempt ~ " + 1") %}{% endif %}
+{% if t.attempt and t.described.form == "row_lock" %}{% do c.append(t.attempt ~ " = " ~ t.counted()) %}{% endif %}
 {% if t.last_error %}{% do c.append(t.last_error ~ " = :error") %}{% endif %}
 {{ c | join(", ") }}
 {%- endmacro %}
 
 {# PostgreSQL: the lists of ids, tokens and attempts as rows. #}
-{% macro lists() %}unnest(CAST(:ids AS {{ t.type_of("id") }}[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]){% if t.attempt %}, CAST(:attempts AS integer[]){% endif %}) AS h(id, token, sent{{ ", attempt" if t.attempt }}){% endmacro %}
+{% macro lists() %}unnest(CAST(:ids AS {{ t.type_of("id") }}[]), CAST(:tokens AS timestamptz[]), CAST(:sents AS timestamptz[]){% if t.attempt %}, CAST(:attempts AS {{ t.type_of("attempt") }}[]){% endif %}) AS h(id, token, sent{{ ", attempt" if t.attempt }}){% endmacro %}
 
 {# What a row of lists must still find, beside its id. #}
 {% macro fenced(a, h) %}

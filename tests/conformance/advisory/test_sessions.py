@@ -89,7 +89,7 @@ def reset(stand: Stand) -> None:
     stand.fill(rows(stand.case, 1))
 
 
-OUTCOMES: dict[str, Callable[[Any], Protocol[None]]] = {
+OUTCOMES: dict[str, Callable[[Any], Protocol[Any]]] = {
     "settle": lambda delivery: advisory.settle(delivery, Ack()),
     "finish": lambda delivery: advisory.finish(delivery, Ack()),
     "abandon": lambda delivery: advisory.abandon(delivery),

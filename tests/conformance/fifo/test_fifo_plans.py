@@ -62,6 +62,7 @@ def parameters(stand: Stand) -> Mapping[str, Any]:
         "window": WINDOW,
         "limit": 10,
         "group": "g0700",
+        **stand.codec.set_aside([3, 5]),
         **stand.codec.groups([f"g{n:04}" for n in range(200, 220)]),
     }
 

@@ -138,6 +138,7 @@ def plan_of(stand: Stand, name: str) -> Any:
         "window": 16,
         "last": 16,
         "priority": 1,
+        **stand.codec.set_aside([3, 5]),
     }
     text = stand.sql[name]
     if stand.dialect == "postgres":

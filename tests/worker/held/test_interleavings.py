@@ -83,6 +83,7 @@ class Worker:
         self, form: HeldForm | None, delivery: Any, outcome: AnyOutcome | None, bound: Bound
     ) -> Protocol[None]:
         """The protocol that ends a delivery; the pair hears of the step that makes the row free."""
+        protocol: Protocol[Any]
         if form is None:
             protocol = (
                 lease.leave(delivery.bound, [delivery])

@@ -36,7 +36,7 @@ async def run(
                 await _look(await line.open(), queue, settings, connect, report)
                 return
             except StatementFailed as error:
-                if error.kind is FaultKind.REFUSED:
+                if error.kind in (FaultKind.REFUSED, FaultKind.ROW):
                     raise
                 await line.pause(error, stop)
             except ClaimError:

@@ -43,7 +43,7 @@ def fit(bound: Bound, server: Server) -> Protocol[None]:
         try:
             yield from server.fits(name, sql, used)
         except StatementFailed as error:
-            if error.kind is not FaultKind.REFUSED:
+            if error.kind not in (FaultKind.REFUSED, FaultKind.ROW):
                 raise
             if server.forbids(error.__cause__):
                 raise _forbidden(bound, name, error) from error.__cause__
@@ -94,6 +94,7 @@ def parameters(bound: Bound) -> dict[str, Any]:
         **dict.fromkeys((column.field for column in queue.enqueued), None),
         **codec.ids(queue.id_kind, [sample(queue.id_kind)]),
         **codec.held(queue.id_kind, [Held(sample(queue.id_kind), _MOMENT, _MOMENT, 1)]),
+        **codec.set_aside([id]),
         "id": id,
     }
     if queue.group is not None:

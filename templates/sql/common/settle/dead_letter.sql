@@ -1,7 +1,7 @@
 {% import "pieces.sql" as p with context %}
 {% if t.fate == "table" %}
 -- name: dead_letter
--- Copies the row into the dead-letter table.{{ "" if t.column_of("id").generated else " An older one of the same id is replaced." }}{{ no_row }}
+-- Copies the row into the dead-letter table. An older one of the same id is replaced.{{ no_row }}
 -- Transaction: {{ settlement }} First of two statements; dead_letter_remove is the second.
 -- Locks: {{ t.dialect.locked("one row") }}, until the commit.
 -- Index: the primary key.

@@ -7,7 +7,7 @@
         SELECT t.{{ t.id }} AS candidate_id{% for c in before_id %}, t.{{ c.name }} AS candidate_{{ loop.index }}{% endfor %},
             {{ t.key("t.") }} AS candidate_key
         FROM {{ t.table }} AS t
-        WHERE {{ p.due(scope, "t.", priority=pr) | trim }}
+        WHERE {{ p.due(scope, "t.", priority=pr, aside=True) | trim }}
     ) AS k
     WHERE IS_FREE_LOCK({{ t.dialect.lock("k.candidate_key") }}) = 1
     ORDER BY {% for c in before_id %}k.candidate_{{ loop.index }}, {% endfor %}k.candidate_id

@@ -5,7 +5,7 @@
 -- Locks: the row, until the commit.
 -- Index: the primary key.
 -- Runs: once per key that is won.
-SELECT {{ p.returned("t.") | trim }} FROM {{ t.table }} AS t
+SELECT {{ p.returned("t.", counts=True) | trim }} FROM {{ t.table }} AS t
 WHERE t.{{ t.id }} = :id AND {{ p.due(scope, "t.") | trim }}
     AND CAST({{ t.key("t.") }} AS BINARY) = :key_text
 FOR UPDATE;

@@ -6,6 +6,6 @@
 -- Index: the primary key.
 -- Runs: once per row that is taken.
 UPDATE {{ t.table }}
-SET {{ t.attempt }} = {{ t.attempt }} + 1
+SET {{ t.attempt }} = {{ t.counted() }}
 WHERE {{ t.id }} = :id;
 {% endif %}

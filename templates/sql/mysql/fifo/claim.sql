@@ -7,7 +7,7 @@
 -- Locks: the rows it returns, until the commit.
 -- Index: {{ order_index }}{{ ", " ~ work_index if work_index }} and the primary key.
 -- Runs: once per poll.
-SELECT {{ p.returned("t.") | trim }}
+SELECT {{ p.returned("t.", counts=t.locked_until) | trim }}
 {% if many %}
 FROM (
     SELECT ({{ f.head("g.candidate_group", "y." ~ t.id) }}) AS candidate_id

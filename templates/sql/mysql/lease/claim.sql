@@ -42,7 +42,7 @@ GROUP BY priority ORDER BY priority;
 -- Locks: the rows it returns, until the commit.
 -- Index: {{ claim_index }}, and the primary key.
 -- Runs: once per poll{{ " and priority" if t.stepped }}.
-SELECT {{ p.returned("t.") | trim }}
+SELECT {{ p.returned("t.", counts=True) | trim }}
 FROM {{ union() }} AS c
 STRAIGHT_JOIN {{ t.table }} AS t{{ t.dialect.by_id }} ON t.{{ t.id }} = c.candidate_id
 WHERE {{ p.due(scope, "t.", "free", pr) | trim }}

@@ -1,6 +1,6 @@
 {% import "pieces.sql" as p with context %}
 {% set pr = ":priority" if t.stepped else none %}
-{% set condition = p.due(scope, priority=pr) | trim %}
+{% set condition = p.due(scope, priority=pr, aside=True) | trim %}
 {% macro by(c) %}{% for o in t.order[:-1] %}{{ c }}candidate_{{ loop.index }}, {% endfor %}{{ c }}candidate_id{% endmacro %}
 {% if t.stepped %}
 {% include "row_lock/due_priorities.sql" %}
@@ -18,13 +18,11 @@
 SELECT {{ p.returned("t.") | trim }}
 FROM (
     SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS candidate_{{ loop.index }}{% endfor %} FROM {{ t.table }}
-{% if condition != "TRUE" %}
     WHERE {{ condition }}
-{% endif %}
     ORDER BY {{ p.order_within() if t.stepped else p.order() }} LIMIT :window
 ) AS c
 STRAIGHT_JOIN {{ t.table }} AS t{{ t.dialect.by_id }} ON t.{{ t.id }} = c.candidate_id
-{% if condition != "TRUE" %}
+{% if p.due(scope, "t.", priority=pr) | trim != "TRUE" %}
 WHERE {{ p.due(scope, "t.", priority=pr) | trim }}
 {% endif %}
 ORDER BY {{ by("c.") }}
@@ -38,8 +36,6 @@ LIMIT :limit
 -- Index: {{ claim_index }}
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM {{ t.table }}
-{% if condition != "TRUE" %}
 WHERE {{ condition }}
-{% endif %}
 ORDER BY {{ p.order_within() if t.stepped else p.order() }}
 LIMIT 1 OFFSET :last;

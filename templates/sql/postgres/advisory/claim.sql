@@ -18,7 +18,7 @@ WITH RECURSIVE step{{ t.x }}(priority) AS (
     SELECT one.* FROM step{{ t.x }} CROSS JOIN LATERAL (
         SELECT t.{{ t.id }} AS candidate_id, {{ t.key("t.") }} AS candidate_key
         FROM {{ t.table }} AS t
-        WHERE {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority") | trim }}
+        WHERE {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority", aside=True) | trim }}
             AND {{ t.lock("t.") }} <> ALL(CAST(:locks AS bigint[]))
         ORDER BY {{ p.order_within("t.") }}
         LIMIT :window
@@ -27,7 +27,7 @@ WITH RECURSIVE step{{ t.x }}(priority) AS (
 {% else %}
     SELECT t.{{ t.id }} AS candidate_id, {{ t.key("t.") }} AS candidate_key
     FROM {{ t.table }} AS t
-    WHERE {{ p.due(scope, "t.") | trim }}
+    WHERE {{ p.due(scope, "t.", aside=True) | trim }}
         AND {{ t.lock("t.") }} <> ALL(CAST(:locks AS bigint[]))
     ORDER BY {{ p.order("t.") }}
     LIMIT :window

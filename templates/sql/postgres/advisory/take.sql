@@ -7,7 +7,7 @@
 -- Runs: once per key that is won.
 {% if t.attempt %}
 UPDATE {{ t.table }} AS t
-SET {{ t.attempt }} = t.{{ t.attempt }} + 1
+SET {{ t.attempt }} = {{ t.counted("t.") }}
 WHERE t.{{ t.id }} = :id AND {{ p.due(scope, "t.") | trim }} AND {{ t.lock("t.") }} = :lock
 RETURNING {{ p.returned("t.", " - 1") | trim }};
 {% else %}

@@ -4,9 +4,6 @@
 {% set many = scope == "table" %}
 {% set the_group = "g.candidate_group" if many else ":group" %}
 {{ f.claim_facts() -}}
-{% if spent %}
--- Rows whose crashes used up {{ t.described.max_attempts }} attempts are given up, and come back marked as exhausted.
-{% endif %}
 -- Transaction: that of guard, at READ COMMITTED; after it.{{ " Rows are the claim's after COMMIT only." if t.locked_until }}
 -- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
 -- Index: {{ order_index }}{{ ", " ~ work_index if work_index }} and the primary key.
@@ -20,8 +17,7 @@ WITH head{{ t.x }}(candidate_id) AS (
     WHERE {{ i.idle(the_group) }}
 {% endif %}
 ){% if t.locked_until %}, candidate{{ t.x }} AS (
-    SELECT t.{{ t.id }}{% if spent %}, t.{{ t.attempt }}{% if t.fate == "group" %}, t.{{ t.group }}{% endif %}{% endif %}
-
+    SELECT t.{{ t.id }}
     FROM head{{ t.x }} AS h JOIN {{ t.table }} AS t ON t.{{ t.id }} = h.candidate_id
     WHERE {{ f.claimable("t.") | trim }}
     FOR NO KEY UPDATE OF t SKIP LOCKED

@@ -4,9 +4,6 @@
 {% if t.stepped %}
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
 {% endif %}
-{% if t.fate and t.described.max_attempts %}
--- Rows whose crashes used up {{ t.described.max_attempts }} attempts are given up, and come back marked as exhausted.
-{% endif %}
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
 -- Index: {{ claim_index }}
@@ -22,7 +19,7 @@ WITH {% if t.stepped %}RECURSIVE step{{ t.x }}(priority) AS (
     FROM step{{ t.x }} WHERE step{{ t.x }}.priority IS NOT NULL
 ), candidate{{ t.x }} AS (
     SELECT one.* FROM step{{ t.x }} CROSS JOIN LATERAL (
-        SELECT t.{{ t.id }}{% if spent %}, t.{{ t.attempt }}{% if t.fate == "group" %}, t.{{ t.group }}{% endif %}{% endif %} FROM {{ t.table }} AS t
+        SELECT t.{{ t.id }} FROM {{ t.table }} AS t
         WHERE {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority") | trim }}
         ORDER BY {{ p.order_within("t.") }}
         LIMIT :limit
@@ -30,7 +27,7 @@ WITH {% if t.stepped %}RECURSIVE step{{ t.x }}(priority) AS (
     ) AS one
     LIMIT :limit
 ){% else %}candidate{{ t.x }} AS (
-    SELECT {{ t.id }}{% if spent %}, {{ t.attempt }}{% if t.fate == "group" %}, {{ t.group }}{% endif %}{% endif %} FROM {{ t.table }}
+    SELECT {{ t.id }} FROM {{ t.table }}
     WHERE {{ p.due(scope) | trim }}
     ORDER BY {{ p.order() }}
     LIMIT :limit

@@ -23,7 +23,7 @@ SELECT {{ p.returned("c.") | trim }}, txid_current_if_assigned()
 FROM (
     SELECT one.* FROM step{{ t.x }} CROSS JOIN LATERAL (
         SELECT {{ p.bare("t.") | trim }} FROM {{ t.table }} AS t
-        WHERE {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority") | trim }}
+        WHERE {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority", aside=True) | trim }}
         ORDER BY {{ p.order_within("t.") }}
         LIMIT :limit
         FOR NO KEY UPDATE SKIP LOCKED
@@ -35,9 +35,7 @@ ORDER BY {{ p.order("c.") }};
 SELECT {{ p.returned("c.") | trim }}, txid_current_if_assigned()
 FROM (
     SELECT {{ p.bare() | trim }} FROM {{ t.table }}
-{% if p.due(scope) | trim != "TRUE" %}
-    WHERE {{ p.due(scope) | trim }}
-{% endif %}
+    WHERE {{ p.due(scope, aside=True) | trim }}
     ORDER BY {{ p.order() }}
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED

@@ -1,7 +1,7 @@
 {% import "pieces.sql" as p with context %}
 {% if t.fate == "table" %}
 -- name: dead_letter
--- Moves the row into the dead-letter table, in one statement.{{ "" if t.column_of("id").generated else " An older one of the same id is replaced." }}{{ no_row }}
+-- Moves the row into the dead-letter table, in one statement. An older one of the same id is replaced.{{ no_row }}
 -- Transaction: {{ settlement }}
 -- Locks: one row, until the commit.
 -- Index: the primary key.

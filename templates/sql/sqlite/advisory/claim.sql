@@ -19,12 +19,12 @@ WITH RECURSIVE step{{ t.x }}(priority) AS (
     FROM step{{ t.x }} WHERE step{{ t.x }}.priority IS NOT NULL
 )
 SELECT t.{{ t.id }}, {{ t.key("t.") }} FROM step{{ t.x }} CROSS JOIN {{ t.table }} AS t
-ON {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority") | trim }}
+ON {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority", aside=True) | trim }}
     AND {{ t.key("t.") }} NOT IN (SELECT value FROM json_each(:keys))
 LIMIT 1;
 {% else %}
 SELECT t.{{ t.id }}, {{ t.key("t.") }} FROM {{ t.table }} AS t
-WHERE {{ p.due(scope, "t.") | trim }}
+WHERE {{ p.due(scope, "t.", aside=True) | trim }}
     AND {{ t.key("t.") }} NOT IN (SELECT value FROM json_each(:keys))
 ORDER BY {{ p.order("t.") }}
 LIMIT 1;

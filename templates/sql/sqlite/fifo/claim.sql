@@ -3,7 +3,7 @@
 {% import "fifo/idle.sql" as i with context %}
 {{ f.claim_facts(False) | replace(" that guard granted", " that walk found" if scope == "table" else "") -}}
 -- One writer at a time: no guard is needed.
--- Transaction: its own, BEGIN IMMEDIATE{{ ", after walk" if scope == "table" }}{{ ", before exhaust" if spent }}. Rows are the claim's after COMMIT only.
+-- Transaction: its own, BEGIN IMMEDIATE{{ ", after walk" if scope == "table" }}. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
 -- Index: {{ order_index }}{{ ", " ~ work_index if work_index }} and the primary key.
 -- Runs: once per poll.

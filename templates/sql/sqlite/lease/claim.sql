@@ -6,7 +6,7 @@
 -- Each priority's rows come as a JSON list: a join would leave their order to the planner, which may also
 -- read the whole table for a Bloom filter first.
 {% endif %}
--- Transaction: its own, BEGIN IMMEDIATE; {% if spent %}before exhaust{% else %}the only statement{% endif %}. Rows are the claim's after COMMIT only.
+-- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
 -- Index: {{ claim_index }}
 -- Runs: once per poll.

@@ -1,1 +1,0 @@
-{# The claim moves them itself, in its one statement. #}

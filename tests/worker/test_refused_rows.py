@@ -1,0 +1,253 @@
+"""Rows that the database refuses to settle: each is named and tried later, and no other one waits for it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from sqlclaimgen.runtime import EventKind
+from tests.conformance.harness import Case, Stand
+from tests.worker.held.cases import ADVISORY, ROW_LOCK
+from tests.worker.support.cases import JOBS
+from tests.worker.support.running import Log, OnThread, worker_of
+
+LONG = 60.0
+"""A pace that no test lasts: a row that was set aside is not seen again."""
+
+
+def without_delays(case: Case) -> Case:
+    """The same table without the column that delays a row."""
+    body = case.body.replace('    run_after = { role = "retry_after" }\n', "")
+    assert body != case.body
+    return case.with_(name=f"{case.name}-undelayed", body=body)
+
+
+CASES = (JOBS, ROW_LOCK, ADVISORY, *map(without_delays, (JOBS, ROW_LOCK, ADVISORY)))
+
+
+@dataclass
+class Trouble:
+    """What refuses one row, and what its handler returns meanwhile."""
+
+    prepare: Callable[[Stand, int], None]
+    """Set it up for the row of this id."""
+    outcome: Callable[[Stand], Any] = lambda stand: None
+    attempt: int = 1
+    words: str = ""
+    """What the database says, in small letters, on every one of them."""
+    dialects: tuple[str, ...] = ("postgres", "mysql", "mariadb", "sqlite")
+    settled: bool = field(default=False)
+    """Whether the row is settled all the same."""
+
+
+def rejected(stand: Stand) -> Any:
+    return stand.module.DeadLetter("nobody wants it")
+
+
+def a_child(stand: Stand, id: int) -> None:
+    stand.database.execute(
+        "CREATE TABLE child (job bigint, FOREIGN KEY (job) REFERENCES jobs (id))"
+    )
+    stand.database.execute(f"INSERT INTO child VALUES ({id})")
+
+
+def a_new_column(stand: Stand, id: int) -> None:
+    # SQLite adds no column that needs a value: a trigger says the same
+    if stand.dialect == "sqlite":
+        stand.database.execute(
+            "CREATE TRIGGER needs BEFORE INSERT ON jobs_dead BEGIN "
+            "SELECT RAISE(ABORT, 'tenant may not be null'); END"
+        )
+        return
+    stand.database.execute("ALTER TABLE jobs_dead ADD tenant varchar(20) NOT NULL")
+
+
+def a_refusing_trigger(stand: Stand, id: int) -> None:
+    stand.database.execute(
+        {
+            "postgres": (
+                "CREATE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS "
+                "$$ BEGIN RAISE EXCEPTION 'kept by law'; END $$"
+            ),
+            "sqlite": (
+                f"CREATE TRIGGER refused BEFORE DELETE ON jobs WHEN OLD.id = {id} BEGIN "
+                "SELECT RAISE(ABORT, 'kept by law'); END"
+            ),
+        }.get(
+            stand.dialect,
+            "CREATE TRIGGER refused BEFORE DELETE ON jobs FOR EACH ROW BEGIN "
+            f"IF OLD.id = {id} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'kept by law'; "
+            "END IF; END",
+        )
+    )
+    if stand.dialect == "postgres":
+        stand.database.execute(
+            f"CREATE TRIGGER refused BEFORE DELETE ON jobs FOR EACH ROW WHEN (OLD.id = {id}) "
+            "EXECUTE FUNCTION refused()"
+        )
+
+
+def a_swallowing_trigger(stand: Stand, id: int) -> None:
+    if stand.dialect == "sqlite":
+        stand.database.execute(
+            f"CREATE TRIGGER kept BEFORE DELETE ON jobs WHEN OLD.id = {id} BEGIN "
+            "SELECT RAISE(IGNORE); END"
+        )
+        return
+    stand.database.execute(
+        "CREATE FUNCTION kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$"
+    )
+    stand.database.execute(
+        f"CREATE TRIGGER kept BEFORE DELETE ON jobs FOR EACH ROW WHEN (OLD.id = {id}) "
+        "EXECUTE FUNCTION kept()"
+    )
+
+
+def an_older_letter(stand: Stand, id: int) -> None:
+    names = ", ".join(column.name for column in stand.table.columns)
+    stand.database.execute(
+        f"INSERT INTO jobs_dead ({names}, reason, error) "
+        f"SELECT {names}, 'older', 'older' FROM jobs WHERE id = {id}"
+    )
+
+
+TROUBLES = {
+    "child": Trouble(a_child, words="foreign key"),
+    "child of a dead letter": Trouble(a_child, rejected, words="foreign key"),
+    "column": Trouble(a_new_column, rejected, words="tenant"),
+    "trigger": Trouble(a_refusing_trigger, words="kept by law"),
+    "swallowed": Trouble(
+        a_swallowing_trigger, words="stands unchanged", dialects=("postgres", "sqlite")
+    ),
+    "swallowed letter": Trouble(
+        a_swallowing_trigger, rejected, words="stands unchanged", dialects=("postgres", "sqlite")
+    ),
+    "older letter": Trouble(an_older_letter, rejected, settled=True),
+    "exhausted": Trouble(a_child, attempt=6, words="foreign key"),
+    "exhausted letter": Trouble(an_older_letter, attempt=6, settled=True),
+    "exhausted column": Trouble(a_new_column, attempt=6, words="tenant"),
+}
+"""By what happened."""
+
+
+def connecting(stand: Stand) -> Any:
+    """A connection that checks foreign keys."""
+    connection = stand.connect()
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def filled(stand: Stand, number: int, bad: int | None, attempt: int = 1) -> None:
+    """So many rows, each with a key of its own where the form has keys."""
+    accounts = "account" in stand.case.body
+    stand.fill(
+        {
+            "id": id,
+            "attempt": attempt if id == bad else 1,
+            "payload": "bad" if id == bad else "good",
+            **({"account": f"a{id}"} if accounts else {}),
+        }
+        for id in range(1, number + 1)
+    )
+
+
+class Run:
+    """Workers that work until nothing is due, and what they said."""
+
+    def __init__(self, stand: Stand, handle: Callable[[Any], Any], workers: int, **options: Any):
+        self.log = Log()
+        settings = {"max_backoff": LONG, "on_event": self.log, **options}
+        started = [
+            OnThread(
+                worker_of(
+                    "blocking",
+                    stand,
+                    handle,
+                    connect=lambda: connecting(stand),
+                    **settings,
+                ),
+                until="empty",
+            )
+            for _ in range(workers)
+        ]
+        for one in started:
+            one.join(120)
+
+    def check(self, good: set[int], bad: int | None, *, most: int) -> None:
+        """Every good row was settled once, the bad one was started `most` times; nothing was said to be
+        disconnected."""
+        settled = Counter(self.log.ids(EventKind.SETTLED))
+        assert {id: n for id, n in settled.items() if id != bad} == dict.fromkeys(good, 1)
+        starts = Counter(self.log.ids(EventKind.STARTED))
+        assert {id: n for id, n in starts.items() if id != bad} == dict.fromkeys(good, 1)
+        assert starts[bad] <= most
+        assert not self.log.of(EventKind.DISCONNECTED, EventKind.LOST, EventKind.UNKNOWN)
+
+
+def worked(
+    stand: Stand, trouble: Trouble, number: int, place: str, workers: int, **options: Any
+) -> None:
+    """A run over `number` rows, one of which is in trouble; what must hold."""
+    bad = {"first": 1, "last": number, "alone": 1}[place]
+    filled(stand, 1 if place == "alone" else number, bad, trouble.attempt)
+    trouble.prepare(stand, bad)
+
+    def handle(delivery: Any) -> Any:
+        return trouble.outcome(stand) if delivery.row.payload == "bad" else None
+
+    run = Run(stand, handle, workers, **options)
+    good = set() if place == "alone" else set(range(1, number + 1)) - {bad}
+    # a lease keeps the others from it; a row that could be delayed is nobody's either
+    most = 0 if trouble.attempt == 6 else workers
+    run.check(good, bad, most=most)
+    unsettled = run.log.of(EventKind.UNSETTLED)
+    assert {event.id for event in unsettled} == (set() if trouble.settled else {bad})
+    assert len(unsettled) <= workers
+    for event in unsettled:
+        assert trouble.words in str(event.error).lower()
+    left = [row["id"] for row in stand.rows()]
+    assert left == ([] if trouble.settled else [bad])
+    letters = stand.rows(dead=True)
+    if trouble.prepare is an_older_letter:
+        (letter,) = letters
+        assert letter["reason"] != "older"
+    else:
+        assert letters == []
+
+
+def on_troubles(*names: str) -> Callable[[Any], Any]:
+    """Runs a test with each case, trouble and database that go together."""
+    chosen = [(name, TROUBLES[name]) for name in names]
+    pairs = [
+        pytest.param(dialect, case, trouble, id=f"{case.name}-{dialect}-{name}")
+        for case in CASES
+        for name, trouble in chosen
+        for dialect in case.dialects
+        if dialect in trouble.dialects
+        if not (trouble.attempt == 6 and case.name.startswith("row-lock"))
+    ]
+    return pytest.mark.parametrize(("database", "case", "trouble"), pairs, indirect=["database"])
+
+
+@on_troubles(*TROUBLES)
+def test_the_first_row_does_not_stop_the_others(stand: Stand, trouble: Trouble) -> None:
+    worked(stand, trouble, 12, "first", 2, concurrency=2)
+
+
+@on_troubles("child", "exhausted")
+@pytest.mark.parametrize("place", ["last", "alone"])
+def test_a_row_in_any_place(stand: Stand, trouble: Trouble, place: str) -> None:
+    worked(stand, trouble, 12, place, 1, concurrency=4)
+
+
+@pytest.mark.soak
+@on_troubles(*TROUBLES)
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_two_thousand_rows_and_eight_workers(stand: Stand, trouble: Trouble, place: str) -> None:
+    worked(stand, trouble, 2000, place, 8, concurrency=2)
