@@ -513,35 +513,22 @@ WITH head(candidate_id) AS (
         WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
     )
 ), candidate AS (
-    SELECT t."entry", t."attempt"
+    SELECT t."entry"
     FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
     WHERE t."booked_at" IS NULL AND t."book_after" <= :now
         AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
-, spent AS (
-    DELETE FROM "ledger" AS t USING candidate AS c
-    WHERE t."entry" = c."entry" AND c."attempt" > 20
-    RETURNING t."entry", t."account", t."book_after", t."attempt", t."locked_until", t."booked_at",
-        t."cents", t."text"
-), filed AS (
-    INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
-        "booked_at", "cents", "text", "reason", "error", "died_at")
-    SELECT "entry", "account", "book_after", "attempt", NULL, "booked_at", "cents", "text",
-        'exhausted', NULL, :now
-    FROM spent
-), taken AS (
+, taken AS (
     UPDATE "ledger" AS t
-    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."entry" = c."entry" AND NOT (c."attempt" > 20)
+    WHERE t."entry" = c."entry"
     RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
         t."attempt" - 1 AS "attempt"
 )
-SELECT "entry", "account", "book_after", "cents", "text", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "entry", "account", "book_after", "cents", "text", "attempt", TRUE FROM spent
+SELECT "entry", "account", "book_after", "cents", "text", "attempt"
+FROM taken
 ORDER BY "book_after", "entry"\
 """,
         "claim_table": """\
@@ -555,35 +542,22 @@ WITH head(candidate_id) AS (
         WHERE b."booked_at" IS NULL AND b."account" = g.candidate_group AND b."locked_until" > :now
     )
 ), candidate AS (
-    SELECT t."entry", t."attempt"
+    SELECT t."entry"
     FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
     WHERE t."booked_at" IS NULL AND t."book_after" <= :now
         AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
-, spent AS (
-    DELETE FROM "ledger" AS t USING candidate AS c
-    WHERE t."entry" = c."entry" AND c."attempt" > 20
-    RETURNING t."entry", t."account", t."book_after", t."attempt", t."locked_until", t."booked_at",
-        t."cents", t."text"
-), filed AS (
-    INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
-        "booked_at", "cents", "text", "reason", "error", "died_at")
-    SELECT "entry", "account", "book_after", "attempt", NULL, "booked_at", "cents", "text",
-        'exhausted', NULL, :now
-    FROM spent
-), taken AS (
+, taken AS (
     UPDATE "ledger" AS t
-    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."entry" = c."entry" AND NOT (c."attempt" > 20)
+    WHERE t."entry" = c."entry"
     RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
         t."attempt" - 1 AS "attempt"
 )
-SELECT "entry", "account", "book_after", "cents", "text", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "entry", "account", "book_after", "cents", "text", "attempt", TRUE FROM spent
+SELECT "entry", "account", "book_after", "cents", "text", "attempt"
+FROM taken
 ORDER BY "book_after", "entry"\
 """,
         "extend": """\
@@ -675,7 +649,17 @@ INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "loc
     "booked_at", "cents", "text", "reason", "error", "died_at")
 SELECT "entry", "account", "book_after", "attempt" - 1, NULL, "booked_at", "cents", "text",
     CAST(:reason AS text), CAST(:error AS text), :now
-FROM moved\
+FROM moved
+ON CONFLICT ("entry") DO UPDATE
+SET "account" = excluded."account", "book_after" = excluded."book_after",
+    "attempt" = excluded."attempt", "locked_until" = excluded."locked_until",
+    "booked_at" = excluded."booked_at", "cents" = excluded."cents", "text" = excluded."text",
+    "reason" = excluded."reason", "error" = excluded."error", "died_at" = excluded."died_at"\
+""",
+        "present": """\
+SELECT "entry" FROM "ledger"
+WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "booked_at" IS NULL\
 """,
         "enqueue": """\
 INSERT INTO "ledger" ("account", "cents", "text", "attempt", "book_after")
@@ -840,7 +824,8 @@ FROM (
 ) AS g\
 """,
         "claim": """\
-SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, t.`attempt`
+SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
+    2147483646) AS `attempt`
 FROM (
         SELECT y.`entry` AS candidate_id FROM `ledger` AS y
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
@@ -857,7 +842,8 @@ WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "claim_table": """\
-SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, t.`attempt`
+SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
+    2147483646) AS `attempt`
 FROM (
     SELECT (SELECT y.`entry` FROM `ledger` AS y
         WHERE y.`booked_at` IS NULL AND y.`account` = g.candidate_group
@@ -879,24 +865,8 @@ FOR UPDATE OF t SKIP LOCKED\
 """,
         "claim_write": """\
 UPDATE `ledger`
-SET `locked_until` = :locked_until, `attempt` = `attempt` + 1
+SET `locked_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `entry` IN (:ids)\
-""",
-        "exhaust": """\
-INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `locked_until`,
-    `booked_at`, `cents`, `text`, `reason`, `error`, `died_at`)
-SELECT `entry`, `account`, `book_after`, `attempt`, NULL, `booked_at`, `cents`, `text`, :reason,
-    :error, :now
-FROM `ledger`
-WHERE `entry` IN (:ids)\
-""",
-        "exhaust_remove": """\
-DELETE t FROM (
-    SELECT `entry` FROM `ledger`
-    WHERE `entry` IN (:ids)
-    FOR UPDATE SKIP LOCKED
-) AS c
-STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "extend": """\
 SELECT `entry` FROM `ledger` FORCE INDEX (PRIMARY)
@@ -953,7 +923,11 @@ SELECT `entry`, `account`, `book_after`, `attempt` - 1, NULL, `booked_at`, `cent
 FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL
-FOR UPDATE\
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `book_after` = VALUES(`book_after`),
+    `attempt` = VALUES(`attempt`), `locked_until` = VALUES(`locked_until`),
+    `booked_at` = VALUES(`booked_at`), `cents` = VALUES(`cents`), `text` = VALUES(`text`),
+    `reason` = VALUES(`reason`), `error` = VALUES(`error`), `died_at` = VALUES(`died_at`)\
 """,
         "dead_letter_remove": """\
 DELETE settled FROM `ledger` AS settled FORCE INDEX (PRIMARY)
@@ -1115,7 +1089,8 @@ FROM (
 ) AS g\
 """,
         "claim": """\
-SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, t.`attempt`
+SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
+    2147483646) AS `attempt`
 FROM (
         SELECT y.`entry` AS candidate_id FROM `ledger` AS y
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
@@ -1132,7 +1107,8 @@ WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
 FOR UPDATE SKIP LOCKED\
 """,
         "claim_table": """\
-SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, t.`attempt`
+SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
+    2147483646) AS `attempt`
 FROM (
     SELECT (SELECT y.`entry` FROM `ledger` AS y
         WHERE y.`booked_at` IS NULL AND y.`account` = g.candidate_group
@@ -1154,24 +1130,8 @@ FOR UPDATE SKIP LOCKED\
 """,
         "claim_write": """\
 UPDATE `ledger`
-SET `locked_until` = :locked_until, `attempt` = `attempt` + 1
+SET `locked_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `entry` IN (:ids)\
-""",
-        "exhaust": """\
-INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `locked_until`,
-    `booked_at`, `cents`, `text`, `reason`, `error`, `died_at`)
-SELECT `entry`, `account`, `book_after`, `attempt`, NULL, `booked_at`, `cents`, `text`, :reason,
-    :error, :now
-FROM `ledger`
-WHERE `entry` IN (:ids)\
-""",
-        "exhaust_remove": """\
-DELETE t FROM (
-    SELECT `entry` FROM `ledger`
-    WHERE `entry` IN (:ids)
-    FOR UPDATE SKIP LOCKED
-) AS c
-STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "extend": """\
 SELECT `entry` FROM `ledger` FORCE INDEX (PRIMARY)
@@ -1228,7 +1188,11 @@ SELECT `entry`, `account`, `book_after`, `attempt` - 1, NULL, `booked_at`, `cent
 FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL
-FOR UPDATE\
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `book_after` = VALUES(`book_after`),
+    `attempt` = VALUES(`attempt`), `locked_until` = VALUES(`locked_until`),
+    `booked_at` = VALUES(`booked_at`), `cents` = VALUES(`cents`), `text` = VALUES(`text`),
+    `reason` = VALUES(`reason`), `error` = VALUES(`error`), `died_at` = VALUES(`died_at`)\
 """,
         "dead_letter_remove": """\
 DELETE settled FROM `ledger` AS settled FORCE INDEX (PRIMARY)
@@ -1381,7 +1345,7 @@ ORDER BY seen.candidate_group\
 """,
         "claim": """\
 UPDATE "ledger"
-SET "locked_until" = :locked_until, "attempt" = "attempt" + 1
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
 WHERE "entry" = (
         SELECT y."entry" FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = :group
@@ -1397,7 +1361,7 @@ RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "a
 """,
         "claim_table": """\
 UPDATE "ledger"
-SET "locked_until" = :locked_until, "attempt" = "attempt" + 1
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
 WHERE "entry" IN (
     SELECT (SELECT y."entry" FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = g.candidate_group
@@ -1411,18 +1375,6 @@ WHERE "entry" IN (
     AND "booked_at" IS NULL AND "book_after" <= :now
         AND ("locked_until" IS NULL OR "locked_until" <= :now)
 RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "attempt"\
-""",
-        "exhaust": """\
-INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
-    "booked_at", "cents", "text", "reason", "error", "died_at")
-SELECT "entry", "account", "book_after", "attempt" - 1, NULL, "booked_at", "cents", "text", :reason,
-    :error, :now
-FROM "ledger"
-WHERE "entry" IN (SELECT value FROM json_each(:ids))\
-""",
-        "exhaust_remove": """\
-DELETE FROM "ledger"
-WHERE "entry" IN (SELECT value FROM json_each(:ids))\
 """,
         "extend": """\
 UPDATE "ledger" AS t
@@ -1507,10 +1459,20 @@ SELECT "entry", "account", "book_after", "attempt" - 1, NULL, "booked_at", "cent
     :error, :now
 FROM "ledger"
 WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
-    AND "booked_at" IS NULL\
+    AND "booked_at" IS NULL
+ON CONFLICT ("entry") DO UPDATE
+SET "account" = excluded."account", "book_after" = excluded."book_after",
+    "attempt" = excluded."attempt", "locked_until" = excluded."locked_until",
+    "booked_at" = excluded."booked_at", "cents" = excluded."cents", "text" = excluded."text",
+    "reason" = excluded."reason", "error" = excluded."error", "died_at" = excluded."died_at"\
 """,
         "dead_letter_remove": """\
 DELETE FROM "ledger"
+WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "booked_at" IS NULL\
+""",
+        "present": """\
+SELECT "entry" FROM "ledger"
 WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
     AND "booked_at" IS NULL\
 """,

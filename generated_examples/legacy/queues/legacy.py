@@ -407,7 +407,7 @@ WITH candidate AS (
     FOR NO KEY UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE "Job Queue" AS t
-    SET "Locked" = :locked_until, "tries" = t."tries" + 1
+    SET "Locked" = :locked_until, "tries" = LEAST(t."tries", 2147483646) + 1
     FROM candidate AS c
     WHERE t."Job No" = c."Job No"
     RETURNING t."Job No", t."class", t."Due", t."last error", t."reply-to", t."tries" - 1 AS "tries"
@@ -494,6 +494,10 @@ SET "Done At" = :now, "State" = 9, "Locked" = NULL, "last error" = COALESCE(CAST
     CAST(:reason AS text))
 WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0\
 """,
+        "present": """\
+SELECT "Job No" FROM "Job Queue"
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0\
+""",
         "enqueue": """\
 INSERT INTO "Job Queue" ("Job No", "class", "reply-to", "tries", "State", "Due")
 VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
@@ -566,7 +570,8 @@ SELECT row_security_active('"Job Queue"')\
     },
     "mysql": {
         "claim": """\
-SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, t.`tries`
+SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tries`,
+    2147483646) AS `tries`
 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
@@ -598,7 +603,7 @@ LIMIT 1 OFFSET :last\
 """,
         "claim_write": """\
 UPDATE `Job Queue`
-SET `Locked` = :locked_until, `tries` = `tries` + 1
+SET `Locked` = :locked_until, `tries` = LEAST(`tries`, 2147483646) + 1
 WHERE `Job No` IN (:ids)\
 """,
         "extend": """\
@@ -732,7 +737,8 @@ SELECT COUNT(*) FROM (SELECT `Job No` FROM `Job Queue` WHERE `State` = 9 LIMIT :
     },
     "mariadb": {
         "claim": """\
-SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, t.`tries`
+SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tries`,
+    2147483646) AS `tries`
 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
@@ -764,7 +770,7 @@ LIMIT 1 OFFSET :last\
 """,
         "claim_write": """\
 UPDATE `Job Queue`
-SET `Locked` = :locked_until, `tries` = `tries` + 1
+SET `Locked` = :locked_until, `tries` = LEAST(`tries`, 2147483646) + 1
 WHERE `Job No` IN (:ids)\
 """,
         "extend": """\
@@ -899,7 +905,7 @@ SELECT COUNT(*) FROM (SELECT `Job No` FROM `Job Queue` WHERE `State` = 9 LIMIT :
     "sqlite": {
         "claim": """\
 UPDATE "Job Queue"
-SET "Locked" = :locked_until, "tries" = "tries" + 1
+SET "Locked" = :locked_until, "tries" = MIN("tries", 9223372036854775806) + 1
 WHERE "Job No" IN (
     SELECT "Job No" FROM "Job Queue"
     WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
@@ -984,6 +990,10 @@ WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND 
         "dead_letter": """\
 UPDATE "Job Queue"
 SET "Done At" = :now, "State" = 9, "Locked" = NULL, "last error" = COALESCE(:error, :reason)
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0\
+""",
+        "present": """\
+SELECT "Job No" FROM "Job Queue"
 WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0\
 """,
         "enqueue": """\
@@ -1104,6 +1114,8 @@ QUEUE: _runtime.Queue[Delivery, Outcome, New, str] = _runtime.Queue(
         "due",
         "timestamp(6)",
     ),
+    error_length=500,
+    letter_length=500,
     work=_runtime.Relation(
         "Job Queue",
         {

@@ -294,6 +294,7 @@ FROM (
         SELECT t."id", t."urgency", t."send_after", t."last_error", t."once", t."recipient",
             t."message", t."attempt" FROM "mail_outbox" AS t
         WHERE t."sent_at" IS NULL AND t."urgency" = step.priority AND t."send_after" <= :now
+            AND t."id" <> ALL(CAST(:set_aside AS bigint[]))
         ORDER BY t."send_after", t."id"
         LIMIT :limit
         FOR NO KEY UPDATE SKIP LOCKED
@@ -312,12 +313,16 @@ WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS 
 """,
         "retry": """\
 UPDATE "mail_outbox"
-SET "send_after" = :now, "attempt" = "attempt" + 1, "last_error" = :error
+SET "send_after" = :now, "attempt" = LEAST("attempt", 2147483646) + 1, "last_error" = :error
 WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL\
 """,
         "retry_after": """\
 UPDATE "mail_outbox"
-SET "send_after" = :due, "attempt" = "attempt" + 1, "last_error" = :error
+SET "send_after" = :due, "attempt" = LEAST("attempt", 2147483646) + 1, "last_error" = :error
+WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL\
+""",
+        "present": """\
+SELECT "id" FROM "mail_outbox"
 WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL\
 """,
         "enqueue": """\
@@ -394,6 +399,7 @@ FROM (
     SELECT `id` AS candidate_id, `urgency` AS candidate_1,
         `send_after` AS candidate_2 FROM `mail_outbox`
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+        AND COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `send_after`, `id` LIMIT :window
 ) AS c
 STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
@@ -405,6 +411,7 @@ FOR UPDATE OF t SKIP LOCKED\
         "probe": """\
 SELECT 1 FROM `mail_outbox`
 WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+    AND COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `send_after`, `id`
 LIMIT 1 OFFSET :last\
 """,
@@ -415,12 +422,12 @@ WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "retry": """\
 UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
-SET `send_after` = :now, `attempt` = `attempt` + 1, `last_error` = :error
+SET `send_after` = :now, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "retry_after": """\
 UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
-SET `send_after` = :due, `attempt` = `attempt` + 1, `last_error` = :error
+SET `send_after` = :due, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "enqueue": """\
@@ -492,6 +499,7 @@ FROM (
     SELECT `id` AS candidate_id, `urgency` AS candidate_1,
         `send_after` AS candidate_2 FROM `mail_outbox`
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+        AND COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `send_after`, `id` LIMIT :window
 ) AS c
 STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
@@ -503,6 +511,7 @@ FOR UPDATE SKIP LOCKED\
         "probe": """\
 SELECT 1 FROM `mail_outbox`
 WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+    AND COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `send_after`, `id`
 LIMIT 1 OFFSET :last\
 """,
@@ -513,12 +522,12 @@ WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "retry": """\
 UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
-SET `send_after` = :now, `attempt` = `attempt` + 1, `last_error` = :error
+SET `send_after` = :now, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "retry_after": """\
 UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
-SET `send_after` = :due, `attempt` = `attempt` + 1, `last_error` = :error
+SET `send_after` = :due, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
         "enqueue": """\

@@ -187,6 +187,7 @@ _SQL: dict[str, dict[str, str]] = {
 SELECT c."id", CAST(c."payload" AS text) AS "payload", txid_current_if_assigned()
 FROM (
     SELECT "id", "payload" FROM "minimal"
+    WHERE "id" <> ALL(CAST(:set_aside AS bigint[]))
     ORDER BY "id"
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED
@@ -201,6 +202,10 @@ DELETE FROM "minimal"
 WHERE "id" = :id AND txid_current_if_assigned() = :transaction\
 """,
         "retry": """\
+SELECT "id" FROM "minimal"
+WHERE "id" = :id AND txid_current_if_assigned() = :transaction\
+""",
+        "present": """\
 SELECT "id" FROM "minimal"
 WHERE "id" = :id AND txid_current_if_assigned() = :transaction\
 """,
@@ -226,6 +231,7 @@ SELECT row_security_active('"minimal"')\
 SELECT t.`id`, t.`payload`
 FROM (
     SELECT `id` AS candidate_id FROM `minimal`
+    WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `id` LIMIT :window
 ) AS c
 STRAIGHT_JOIN `minimal` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
@@ -235,6 +241,7 @@ FOR UPDATE OF t SKIP LOCKED\
 """,
         "probe": """\
 SELECT 1 FROM `minimal`
+WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `id`
 LIMIT 1 OFFSET :last\
 """,
@@ -265,6 +272,7 @@ FROM (
 SELECT t.`id`, t.`payload`
 FROM (
     SELECT `id` AS candidate_id FROM `minimal`
+    WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `id` LIMIT :window
 ) AS c
 STRAIGHT_JOIN `minimal` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
@@ -274,6 +282,7 @@ FOR UPDATE SKIP LOCKED\
 """,
         "probe": """\
 SELECT 1 FROM `minimal`
+WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `id`
 LIMIT 1 OFFSET :last\
 """,

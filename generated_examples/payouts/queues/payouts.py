@@ -374,7 +374,7 @@ SELECT c.candidate_id, c.candidate_key, hashtextextended(c.candidate_key COLLATE
 FROM (
     SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
     FROM "payouts" AS t
-    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
         AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
             0) <> ALL(CAST(:locks AS bigint[]))
     ORDER BY t."due_at", t."id"
@@ -387,7 +387,7 @@ LIMIT 1\
 SELECT 1 FROM (
     SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
     FROM "payouts" AS t
-    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
         AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
             0) <> ALL(CAST(:locks AS bigint[]))
     ORDER BY t."due_at", t."id"
@@ -397,7 +397,7 @@ LIMIT 1 OFFSET :last\
 """,
         "take": """\
 UPDATE "payouts" AS t
-SET "attempt" = t."attempt" + 1
+SET "attempt" = LEAST(t."attempt", 2147483646) + 1
 WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
     AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C", 0) = :lock
 RETURNING t."id", t."account", t."due_at", t."last_error", t."amount", t."currency",
@@ -447,6 +447,10 @@ SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = ex
     "paid_at" = excluded."paid_at", "last_error" = excluded."last_error",
     "amount" = excluded."amount", "currency" = excluded."currency", "reason" = excluded."reason",
     "error" = excluded."error", "failed_at" = excluded."failed_at"\
+""",
+        "present": """\
+SELECT "id" FROM "payouts"
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL\
 """,
         "enqueue": """\
 INSERT INTO "payouts" ("id", "account", "amount", "currency", "attempt", "due_at")
@@ -543,7 +547,8 @@ FROM (
             CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
+            TRUE)
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
@@ -563,7 +568,8 @@ SELECT 1 FROM (
             CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
+            TRUE)
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
@@ -573,8 +579,8 @@ SELECT 1 FROM (
 LIMIT 1 OFFSET :last\
 """,
         "take": """\
-SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`,
-    t.`attempt` FROM `payouts` AS t
+SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`, LEAST(t.`attempt`,
+    2147483646) AS `attempt` FROM `payouts` AS t
 WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
     AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
         CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key_text
@@ -582,14 +588,8 @@ FOR UPDATE\
 """,
         "take_write": """\
 UPDATE `payouts`
-SET `attempt` = `attempt` + 1
+SET `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `id` = :id\
-""",
-        "present": """\
-SELECT `id` FROM `payouts`
-WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
-    AND `paid_at` IS NULL
-FOR UPDATE\
 """,
         "give_back": """\
 UPDATE `payouts`
@@ -637,6 +637,12 @@ ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `due_at` = VALUES(`due_at
 DELETE settled FROM `payouts` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
+""",
+        "present": """\
+SELECT `id` FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE\
 """,
         "enqueue": """\
 INSERT INTO `payouts` (`id`, `account`, `amount`, `currency`, `attempt`, `due_at`)
@@ -731,7 +737,8 @@ FROM (
             CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
+            TRUE)
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
@@ -751,7 +758,8 @@ SELECT 1 FROM (
             CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
+            TRUE)
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
@@ -761,8 +769,8 @@ SELECT 1 FROM (
 LIMIT 1 OFFSET :last\
 """,
         "take": """\
-SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`,
-    t.`attempt` FROM `payouts` AS t
+SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`, LEAST(t.`attempt`,
+    2147483646) AS `attempt` FROM `payouts` AS t
 WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
     AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
         CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key_text
@@ -770,14 +778,8 @@ FOR UPDATE\
 """,
         "take_write": """\
 UPDATE `payouts`
-SET `attempt` = `attempt` + 1
+SET `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `id` = :id\
-""",
-        "present": """\
-SELECT `id` FROM `payouts`
-WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
-    AND `paid_at` IS NULL
-FOR UPDATE\
 """,
         "give_back": """\
 UPDATE `payouts`
@@ -825,6 +827,12 @@ ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `due_at` = VALUES(`due_at
 DELETE settled FROM `payouts` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL\
+""",
+        "present": """\
+SELECT `id` FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE\
 """,
         "enqueue": """\
 INSERT INTO `payouts` (`id`, `account`, `amount`, `currency`, `attempt`, `due_at`)
@@ -914,13 +922,14 @@ WHERE name = 'main' COLLATE NOCASE\
         "claim": """\
 SELECT t."id", ('accounts-' || CAST(t."account" AS TEXT)) FROM "payouts" AS t
 WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+    AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
     AND ('accounts-' || CAST(t."account" AS TEXT)) NOT IN (SELECT value FROM json_each(:keys))
 ORDER BY t."due_at", t."id"
 LIMIT 1\
 """,
         "take": """\
 UPDATE "payouts" AS t
-SET "attempt" = t."attempt" + 1
+SET "attempt" = MIN(t."attempt", 9223372036854775806) + 1
 WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
     AND ('accounts-' || CAST(t."account" AS TEXT)) = :key_text
 RETURNING "id", "account", "due_at", "last_error", "amount", "currency", "attempt" - 1 AS "attempt"\
@@ -960,6 +969,10 @@ SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = ex
 """,
         "dead_letter_remove": """\
 DELETE FROM "payouts"
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
+""",
+        "present": """\
+SELECT "id" FROM "payouts"
 WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL\
 """,
         "enqueue": """\

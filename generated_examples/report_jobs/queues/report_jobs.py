@@ -456,7 +456,7 @@ WITH RECURSIVE step(priority) AS (
     FROM step WHERE step.priority IS NOT NULL
 ), candidate AS (
     SELECT one.* FROM step CROSS JOIN LATERAL (
-        SELECT t."job_id", t."attempt" FROM "report_jobs" AS t
+        SELECT t."job_id" FROM "report_jobs" AS t
         WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
             AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
         ORDER BY t."retry_after", t."job_id"
@@ -464,30 +464,16 @@ WITH RECURSIVE step(priority) AS (
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS one
     LIMIT :limit
-), spent AS (
-    DELETE FROM "report_jobs" AS t USING candidate AS c
-    WHERE t."job_id" = c."job_id" AND c."attempt" > 5
-    RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after", t."attempt",
-        t."locked_until", t."processed_at", t."payload", t."note"
-), filed AS (
-    INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after",
-        "attempt", "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
-    SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt", NULL, "processed_at",
-        "payload", "note", 'exhausted', NULL, :now
-    FROM spent
 ), taken AS (
     UPDATE "report_jobs" AS t
-    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."job_id" = c."job_id" AND NOT (c."attempt" > 5)
+    WHERE t."job_id" = c."job_id"
     RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
         CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
 )
-SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "job_id", "queue", "urgency", "customer", "retry_after",
-    CAST("payload" AS text) AS "payload", "note", "attempt", TRUE FROM spent
+SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt"
+FROM taken
 ORDER BY "urgency", "retry_after", "job_id"\
 """,
         "claim_table": """\
@@ -502,7 +488,7 @@ WITH RECURSIVE step(priority) AS (
     FROM step WHERE step.priority IS NOT NULL
 ), candidate AS (
     SELECT one.* FROM step CROSS JOIN LATERAL (
-        SELECT t."job_id", t."attempt" FROM "report_jobs" AS t
+        SELECT t."job_id" FROM "report_jobs" AS t
         WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
             AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
         ORDER BY t."retry_after", t."job_id"
@@ -510,30 +496,16 @@ WITH RECURSIVE step(priority) AS (
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS one
     LIMIT :limit
-), spent AS (
-    DELETE FROM "report_jobs" AS t USING candidate AS c
-    WHERE t."job_id" = c."job_id" AND c."attempt" > 5
-    RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after", t."attempt",
-        t."locked_until", t."processed_at", t."payload", t."note"
-), filed AS (
-    INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after",
-        "attempt", "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
-    SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt", NULL, "processed_at",
-        "payload", "note", 'exhausted', NULL, :now
-    FROM spent
 ), taken AS (
     UPDATE "report_jobs" AS t
-    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."job_id" = c."job_id" AND NOT (c."attempt" > 5)
+    WHERE t."job_id" = c."job_id"
     RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
         CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
 )
-SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "job_id", "queue", "urgency", "customer", "retry_after",
-    CAST("payload" AS text) AS "payload", "note", "attempt", TRUE FROM spent
+SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt"
+FROM taken
 ORDER BY "urgency", "retry_after", "job_id"\
 """,
         "extend": """\
@@ -625,7 +597,18 @@ INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry
     "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
 SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt" - 1, NULL, "processed_at",
     "payload", "note", CAST(:reason AS text), CAST(:error AS text), :now
-FROM moved\
+FROM moved
+ON CONFLICT ("job_id") DO UPDATE
+SET "queue" = excluded."queue", "urgency" = excluded."urgency", "customer" = excluded."customer",
+    "retry_after" = excluded."retry_after", "attempt" = excluded."attempt",
+    "locked_until" = excluded."locked_until", "processed_at" = excluded."processed_at",
+    "payload" = excluded."payload", "note" = excluded."note", "reason" = excluded."reason",
+    "error" = excluded."error", "died_at" = excluded."died_at"\
+""",
+        "present": """\
+SELECT "job_id" FROM "report_jobs"
+WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "processed_at" IS NULL\
 """,
         "enqueue": """\
 INSERT INTO "report_jobs" ("queue", "urgency", "customer", "payload", "note", "attempt",
@@ -774,7 +757,7 @@ GROUP BY priority ORDER BY priority\
 """,
         "claim": """\
 SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`payload`, t.`note`,
-    t.`attempt`
+    LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
@@ -826,7 +809,7 @@ GROUP BY priority ORDER BY priority\
 """,
         "claim_table": """\
 SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`payload`, t.`note`,
-    t.`attempt`
+    LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
@@ -867,24 +850,8 @@ LIMIT 1 OFFSET :last\
 """,
         "claim_write": """\
 UPDATE `report_jobs`
-SET `locked_until` = :locked_until, `attempt` = `attempt` + 1
+SET `locked_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `job_id` IN (:ids)\
-""",
-        "exhaust": """\
-INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
-    `locked_until`, `processed_at`, `payload`, `note`, `reason`, `error`, `died_at`)
-SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`, NULL, `processed_at`,
-    `payload`, `note`, :reason, :error, :now
-FROM `report_jobs`
-WHERE `job_id` IN (:ids)\
-""",
-        "exhaust_remove": """\
-DELETE t FROM (
-    SELECT `job_id` FROM `report_jobs`
-    WHERE `job_id` IN (:ids)
-    FOR UPDATE SKIP LOCKED
-) AS c
-STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "extend": """\
 SELECT `job_id` FROM `report_jobs` FORCE INDEX (PRIMARY)
@@ -947,7 +914,12 @@ SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt` - 1, N
 FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL
-FOR UPDATE\
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `queue` = VALUES(`queue`), `urgency` = VALUES(`urgency`),
+    `customer` = VALUES(`customer`), `retry_after` = VALUES(`retry_after`),
+    `attempt` = VALUES(`attempt`), `locked_until` = VALUES(`locked_until`),
+    `processed_at` = VALUES(`processed_at`), `payload` = VALUES(`payload`), `note` = VALUES(`note`),
+    `reason` = VALUES(`reason`), `error` = VALUES(`error`), `died_at` = VALUES(`died_at`)\
 """,
         "dead_letter_remove": """\
 DELETE settled FROM `report_jobs` AS settled FORCE INDEX (PRIMARY)
@@ -1104,7 +1076,7 @@ GROUP BY priority ORDER BY priority\
 """,
         "claim": """\
 SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`payload`, t.`note`,
-    t.`attempt`
+    LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
@@ -1156,7 +1128,7 @@ GROUP BY priority ORDER BY priority\
 """,
         "claim_table": """\
 SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`payload`, t.`note`,
-    t.`attempt`
+    LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
@@ -1197,24 +1169,8 @@ LIMIT 1 OFFSET :last\
 """,
         "claim_write": """\
 UPDATE `report_jobs`
-SET `locked_until` = :locked_until, `attempt` = `attempt` + 1
+SET `locked_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `job_id` IN (:ids)\
-""",
-        "exhaust": """\
-INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
-    `locked_until`, `processed_at`, `payload`, `note`, `reason`, `error`, `died_at`)
-SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`, NULL, `processed_at`,
-    `payload`, `note`, :reason, :error, :now
-FROM `report_jobs`
-WHERE `job_id` IN (:ids)\
-""",
-        "exhaust_remove": """\
-DELETE t FROM (
-    SELECT `job_id` FROM `report_jobs`
-    WHERE `job_id` IN (:ids)
-    FOR UPDATE SKIP LOCKED
-) AS c
-STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "extend": """\
 SELECT `job_id` FROM `report_jobs` FORCE INDEX (PRIMARY)
@@ -1277,7 +1233,12 @@ SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt` - 1, N
 FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL
-FOR UPDATE\
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `queue` = VALUES(`queue`), `urgency` = VALUES(`urgency`),
+    `customer` = VALUES(`customer`), `retry_after` = VALUES(`retry_after`),
+    `attempt` = VALUES(`attempt`), `locked_until` = VALUES(`locked_until`),
+    `processed_at` = VALUES(`processed_at`), `payload` = VALUES(`payload`), `note` = VALUES(`note`),
+    `reason` = VALUES(`reason`), `error` = VALUES(`error`), `died_at` = VALUES(`died_at`)\
 """,
         "dead_letter_remove": """\
 DELETE settled FROM `report_jobs` AS settled FORCE INDEX (PRIMARY)
@@ -1422,7 +1383,7 @@ SELECT COUNT(*) FROM (SELECT `job_id` FROM `report_jobs_dead` LIMIT :most) AS lo
     "sqlite": {
         "claim": """\
 UPDATE "report_jobs"
-SET "locked_until" = :locked_until, "attempt" = "attempt" + 1
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
 WHERE "job_id" IN (
     WITH RECURSIVE step(priority) AS (
         SELECT MIN("urgency") FROM "report_jobs" WHERE "queue" = :group AND "processed_at" IS NULL
@@ -1449,7 +1410,7 @@ RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "n
 """,
         "claim_table": """\
 UPDATE "report_jobs"
-SET "locked_until" = :locked_until, "attempt" = "attempt" + 1
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
 WHERE "job_id" IN (
     WITH RECURSIVE step(priority) AS (
         SELECT MIN("urgency") FROM "report_jobs" WHERE "processed_at" IS NULL
@@ -1472,18 +1433,6 @@ WHERE "job_id" IN (
 )
 RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt"\
-""",
-        "exhaust": """\
-INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
-    "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
-SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt" - 1, NULL, "processed_at",
-    "payload", "note", :reason, :error, :now
-FROM "report_jobs"
-WHERE "job_id" IN (SELECT value FROM json_each(:ids))\
-""",
-        "exhaust_remove": """\
-DELETE FROM "report_jobs"
-WHERE "job_id" IN (SELECT value FROM json_each(:ids))\
 """,
         "extend": """\
 UPDATE "report_jobs" AS t
@@ -1568,10 +1517,21 @@ SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt" - 1, N
     "payload", "note", :reason, :error, :now
 FROM "report_jobs"
 WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
-    AND "processed_at" IS NULL\
+    AND "processed_at" IS NULL
+ON CONFLICT ("job_id") DO UPDATE
+SET "queue" = excluded."queue", "urgency" = excluded."urgency", "customer" = excluded."customer",
+    "retry_after" = excluded."retry_after", "attempt" = excluded."attempt",
+    "locked_until" = excluded."locked_until", "processed_at" = excluded."processed_at",
+    "payload" = excluded."payload", "note" = excluded."note", "reason" = excluded."reason",
+    "error" = excluded."error", "died_at" = excluded."died_at"\
 """,
         "dead_letter_remove": """\
 DELETE FROM "report_jobs"
+WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "processed_at" IS NULL\
+""",
+        "present": """\
+SELECT "job_id" FROM "report_jobs"
 WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
     AND "processed_at" IS NULL\
 """,

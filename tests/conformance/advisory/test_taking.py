@@ -253,7 +253,7 @@ def test_a_claim_that_breaks_off_gives_up_the_connection(stand: Stand) -> None:
 
 
 def cancelled(stand: Stand) -> StatementFailed:
-    return StatementFailed("cancelled", table="jobs", kind=FaultKind.CONFLICT, statement="claim")
+    return StatementFailed("cancelled", table="jobs", kind=FaultKind.BUSY, statement="claim")
 
 
 @on_cases(*with_sessions(PLAIN))

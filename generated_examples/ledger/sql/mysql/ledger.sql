@@ -109,7 +109,8 @@ FROM (
 -- Locks: the rows it returns, until the commit.
 -- Index: ledger_claim, ledger_work and the primary key.
 -- Runs: once per poll.
-SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, t.`attempt`
+SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
+    2147483646) AS `attempt`
 FROM (
         SELECT y.`entry` AS candidate_id FROM `ledger` AS y
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
@@ -136,7 +137,8 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Locks: the rows it returns, until the commit.
 -- Index: ledger_claim, ledger_work and the primary key.
 -- Runs: once per poll.
-SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, t.`attempt`
+SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
+    2147483646) AS `attempt`
 FROM (
     SELECT (SELECT y.`entry` FROM `ledger` AS y
         WHERE y.`booked_at` IS NULL AND y.`account` = g.candidate_group
@@ -165,39 +167,8 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Index: the primary key.
 -- Runs: once per claim that brought rows.
 UPDATE `ledger`
-SET `locked_until` = :locked_until, `attempt` = `attempt` + 1
+SET `locked_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `entry` IN (:ids);
-
--- name: exhaust
--- Copies rows whose crashes used their attempts up into the dead-letter table.
---   :reason  text, why the row is given up
---   :error  text or NULL, what went wrong
---   :now  datetime(6), UTC, the host's clock
---   :ids  list of ids
--- Transaction: the claim's, after claim.
--- Locks: rows of the claim, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-INSERT INTO `ledger_rejected` (`entry`, `account`, `book_after`, `attempt`, `locked_until`,
-    `booked_at`, `cents`, `text`, `reason`, `error`, `died_at`)
-SELECT `entry`, `account`, `book_after`, `attempt`, NULL, `booked_at`, `cents`, `text`, :reason,
-    :error, :now
-FROM `ledger`
-WHERE `entry` IN (:ids);
-
--- name: exhaust_remove
--- Removes the rows that exhaust copied.
---   :ids  list of ids
--- Transaction: the claim's, after exhaust.
--- Locks: rows of the claim, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-DELETE t FROM (
-    SELECT `entry` FROM `ledger`
-    WHERE `entry` IN (:ids)
-    FOR UPDATE SKIP LOCKED
-) AS c
-STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`;
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
@@ -323,7 +294,7 @@ WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attem
     AND `booked_at` IS NULL;
 
 -- name: dead_letter
--- Copies the row into the dead-letter table. No row: the lease is lost.
+-- Copies the row into the dead-letter table. An older one of the same id is replaced. No row: the lease is lost.
 --   :reason  text, why the row is given up
 --   :error  text or NULL, what went wrong
 --   :now  datetime(6), UTC, the host's clock
@@ -342,7 +313,11 @@ SELECT `entry`, `account`, `book_after`, `attempt` - 1, NULL, `booked_at`, `cent
 FROM `ledger` FORCE INDEX (PRIMARY)
 WHERE `entry` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `booked_at` IS NULL
-FOR UPDATE;
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `book_after` = VALUES(`book_after`),
+    `attempt` = VALUES(`attempt`), `locked_until` = VALUES(`locked_until`),
+    `booked_at` = VALUES(`booked_at`), `cents` = VALUES(`cents`), `text` = VALUES(`text`),
+    `reason` = VALUES(`reason`), `error` = VALUES(`error`), `died_at` = VALUES(`died_at`);
 
 -- name: dead_letter_remove
 -- Removes the row that dead_letter copied.

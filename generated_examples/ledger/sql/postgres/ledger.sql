@@ -93,7 +93,6 @@ LIMIT :limit;
 -- The head is the first row, due or not: one that is not due holds its group.
 -- It is chosen first and locked by id: SKIP LOCKED where it is chosen would hand out the row behind a locked head.
 -- A group of which a row is in work yields nothing, whatever has come before that row since.
--- Rows whose crashes used up 20 attempts are given up, and come back marked as exhausted.
 --   :group  bigint
 --   :now  timestamptz, the host's clock
 --   :locked_until  timestamptz, the new expiry: now + 30 s
@@ -110,35 +109,22 @@ WITH head(candidate_id) AS (
         WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
     )
 ), candidate AS (
-    SELECT t."entry", t."attempt"
+    SELECT t."entry"
     FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
     WHERE t."booked_at" IS NULL AND t."book_after" <= :now
         AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
-, spent AS (
-    DELETE FROM "ledger" AS t USING candidate AS c
-    WHERE t."entry" = c."entry" AND c."attempt" > 20
-    RETURNING t."entry", t."account", t."book_after", t."attempt", t."locked_until", t."booked_at",
-        t."cents", t."text"
-), filed AS (
-    INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
-        "booked_at", "cents", "text", "reason", "error", "died_at")
-    SELECT "entry", "account", "book_after", "attempt", NULL, "booked_at", "cents", "text",
-        'exhausted', NULL, :now
-    FROM spent
-), taken AS (
+, taken AS (
     UPDATE "ledger" AS t
-    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."entry" = c."entry" AND NOT (c."attempt" > 20)
+    WHERE t."entry" = c."entry"
     RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
         t."attempt" - 1 AS "attempt"
 )
-SELECT "entry", "account", "book_after", "cents", "text", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "entry", "account", "book_after", "cents", "text", "attempt", TRUE FROM spent
+SELECT "entry", "account", "book_after", "cents", "text", "attempt"
+FROM taken
 ORDER BY "book_after", "entry";
 
 -- name: claim_table
@@ -146,7 +132,6 @@ ORDER BY "book_after", "entry";
 -- The head is the first row, due or not: one that is not due holds its group.
 -- It is chosen first and locked by id: SKIP LOCKED where it is chosen would hand out the row behind a locked head.
 -- A group of which a row is in work yields nothing, whatever has come before that row since.
--- Rows whose crashes used up 20 attempts are given up, and come back marked as exhausted.
 --   :groups  list of groups
 --   :now  timestamptz, the host's clock
 --   :locked_until  timestamptz, the new expiry: now + 30 s
@@ -164,35 +149,22 @@ WITH head(candidate_id) AS (
         WHERE b."booked_at" IS NULL AND b."account" = g.candidate_group AND b."locked_until" > :now
     )
 ), candidate AS (
-    SELECT t."entry", t."attempt"
+    SELECT t."entry"
     FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
     WHERE t."booked_at" IS NULL AND t."book_after" <= :now
         AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
-, spent AS (
-    DELETE FROM "ledger" AS t USING candidate AS c
-    WHERE t."entry" = c."entry" AND c."attempt" > 20
-    RETURNING t."entry", t."account", t."book_after", t."attempt", t."locked_until", t."booked_at",
-        t."cents", t."text"
-), filed AS (
-    INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
-        "booked_at", "cents", "text", "reason", "error", "died_at")
-    SELECT "entry", "account", "book_after", "attempt", NULL, "booked_at", "cents", "text",
-        'exhausted', NULL, :now
-    FROM spent
-), taken AS (
+, taken AS (
     UPDATE "ledger" AS t
-    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."entry" = c."entry" AND NOT (c."attempt" > 20)
+    WHERE t."entry" = c."entry"
     RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
         t."attempt" - 1 AS "attempt"
 )
-SELECT "entry", "account", "book_after", "cents", "text", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "entry", "account", "book_after", "cents", "text", "attempt", TRUE FROM spent
+SELECT "entry", "account", "book_after", "cents", "text", "attempt"
+FROM taken
 ORDER BY "book_after", "entry";
 
 -- name: extend
@@ -352,7 +324,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
     AND "booked_at" IS NULL;
 
 -- name: dead_letter
--- Moves the row into the dead-letter table, in one statement. No row: the lease is lost.
+-- Moves the row into the dead-letter table, in one statement. An older one of the same id is replaced. No row: the lease is lost.
 --   :id  bigint
 --   :token  timestamptz, the expiry held
 --   :sent  timestamptz, an expiry sent and not answered, or the token again
@@ -375,7 +347,26 @@ INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "loc
     "booked_at", "cents", "text", "reason", "error", "died_at")
 SELECT "entry", "account", "book_after", "attempt" - 1, NULL, "booked_at", "cents", "text",
     CAST(:reason AS text), CAST(:error AS text), :now
-FROM moved;
+FROM moved
+ON CONFLICT ("entry") DO UPDATE
+SET "account" = excluded."account", "book_after" = excluded."book_after",
+    "attempt" = excluded."attempt", "locked_until" = excluded."locked_until",
+    "booked_at" = excluded."booked_at", "cents" = excluded."cents", "text" = excluded."text",
+    "reason" = excluded."reason", "error" = excluded."error", "died_at" = excluded."died_at";
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "entry" FROM "ledger"
+WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "booked_at" IS NULL;
 
 -- name: enqueue
 -- Adds one row.

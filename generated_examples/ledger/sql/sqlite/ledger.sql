@@ -80,12 +80,12 @@ ORDER BY seen.candidate_group;
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 30 s
 --   :group  INTEGER
 --   :now  microseconds since 1970, UTC, the host's clock
--- Transaction: its own, BEGIN IMMEDIATE, before exhaust. Rows are the claim's after COMMIT only.
+-- Transaction: its own, BEGIN IMMEDIATE. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
 -- Index: ledger_claim, ledger_work and the primary key.
 -- Runs: once per poll.
 UPDATE "ledger"
-SET "locked_until" = :locked_until, "attempt" = "attempt" + 1
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
 WHERE "entry" = (
         SELECT y."entry" FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = :group
@@ -107,12 +107,12 @@ RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "a
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 30 s
 --   :groups  list of groups
 --   :now  microseconds since 1970, UTC, the host's clock
--- Transaction: its own, BEGIN IMMEDIATE, after walk, before exhaust. Rows are the claim's after COMMIT only.
+-- Transaction: its own, BEGIN IMMEDIATE, after walk. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
 -- Index: ledger_claim, ledger_work and the primary key.
 -- Runs: once per poll.
 UPDATE "ledger"
-SET "locked_until" = :locked_until, "attempt" = "attempt" + 1
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
 WHERE "entry" IN (
     SELECT (SELECT y."entry" FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = g.candidate_group
@@ -126,33 +126,6 @@ WHERE "entry" IN (
     AND "booked_at" IS NULL AND "book_after" <= :now
         AND ("locked_until" IS NULL OR "locked_until" <= :now)
 RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "attempt";
-
--- name: exhaust
--- Copies rows whose crashes used their attempts up into the dead-letter table.
---   :reason  text, why the row is given up
---   :error  text or NULL, what went wrong
---   :now  microseconds since 1970, UTC, the host's clock
---   :ids  list of ids
--- Transaction: the claim's, after claim.
--- Locks: the one writer's lock, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-INSERT INTO "ledger_rejected" ("entry", "account", "book_after", "attempt", "locked_until",
-    "booked_at", "cents", "text", "reason", "error", "died_at")
-SELECT "entry", "account", "book_after", "attempt" - 1, NULL, "booked_at", "cents", "text", :reason,
-    :error, :now
-FROM "ledger"
-WHERE "entry" IN (SELECT value FROM json_each(:ids));
-
--- name: exhaust_remove
--- Removes the rows that exhaust copied.
---   :ids  list of ids
--- Transaction: the claim's, after exhaust.
--- Locks: the one writer's lock, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-DELETE FROM "ledger"
-WHERE "entry" IN (SELECT value FROM json_each(:ids));
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote.
@@ -294,7 +267,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
     AND "booked_at" IS NULL;
 
 -- name: dead_letter
--- Copies the row into the dead-letter table. No row: the lease is lost.
+-- Copies the row into the dead-letter table. An older one of the same id is replaced. No row: the lease is lost.
 --   :reason  text, why the row is given up
 --   :error  text or NULL, what went wrong
 --   :now  microseconds since 1970, UTC, the host's clock
@@ -312,7 +285,12 @@ SELECT "entry", "account", "book_after", "attempt" - 1, NULL, "booked_at", "cent
     :error, :now
 FROM "ledger"
 WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
-    AND "booked_at" IS NULL;
+    AND "booked_at" IS NULL
+ON CONFLICT ("entry") DO UPDATE
+SET "account" = excluded."account", "book_after" = excluded."book_after",
+    "attempt" = excluded."attempt", "locked_until" = excluded."locked_until",
+    "booked_at" = excluded."booked_at", "cents" = excluded."cents", "text" = excluded."text",
+    "reason" = excluded."reason", "error" = excluded."error", "died_at" = excluded."died_at";
 
 -- name: dead_letter_remove
 -- Removes the row that dead_letter copied.
@@ -325,6 +303,20 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
 -- Index: the primary key.
 -- Runs: once per dead letter.
 DELETE FROM "ledger"
+WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "booked_at" IS NULL;
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  INTEGER
+--   :token  microseconds since 1970, UTC, the expiry held
+--   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "entry" FROM "ledger"
 WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
     AND "booked_at" IS NULL;
 

@@ -11,7 +11,8 @@
 -- Locks: the rows it returns, until the commit.
 -- Index: Job Queue_claim, and the primary key.
 -- Runs: once per poll.
-SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, t.`tries`
+SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tries`,
+    2147483646) AS `tries`
 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
@@ -58,7 +59,7 @@ LIMIT 1 OFFSET :last;
 -- Index: the primary key.
 -- Runs: once per claim that brought rows.
 UPDATE `Job Queue`
-SET `Locked` = :locked_until, `tries` = `tries` + 1
+SET `Locked` = :locked_until, `tries` = LEAST(`tries`, 2147483646) + 1
 WHERE `Job No` IN (:ids);
 
 -- name: extend

@@ -18,7 +18,7 @@ WITH candidate AS (
     FOR NO KEY UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE "Job Queue" AS t
-    SET "Locked" = :locked_until, "tries" = t."tries" + 1
+    SET "Locked" = :locked_until, "tries" = LEAST(t."tries", 2147483646) + 1
     FROM candidate AS c
     WHERE t."Job No" = c."Job No"
     RETURNING t."Job No", t."class", t."Due", t."last error", t."reply-to", t."tries" - 1 AS "tries"
@@ -196,6 +196,19 @@ WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND 
 UPDATE "Job Queue"
 SET "Done At" = :now, "State" = 9, "Locked" = NULL, "last error" = COALESCE(CAST(:error AS text),
     CAST(:reason AS text))
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  varchar(40)
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "Job No" FROM "Job Queue"
 WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
 
 -- name: enqueue

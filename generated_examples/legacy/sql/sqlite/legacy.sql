@@ -11,7 +11,7 @@
 -- Index: Job Queue_claim
 -- Runs: once per poll.
 UPDATE "Job Queue"
-SET "Locked" = :locked_until, "tries" = "tries" + 1
+SET "Locked" = :locked_until, "tries" = MIN("tries", 9223372036854775806) + 1
 WHERE "Job No" IN (
     SELECT "Job No" FROM "Job Queue"
     WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
@@ -173,6 +173,19 @@ WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND 
 -- Runs: once per dead letter.
 UPDATE "Job Queue"
 SET "Done At" = :now, "State" = 9, "Locked" = NULL, "last error" = COALESCE(:error, :reason)
+WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  TEXT
+--   :token  microseconds since 1970, UTC, the expiry held
+--   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "Job No" FROM "Job Queue"
 WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
 
 -- name: enqueue

@@ -22,6 +22,7 @@ ORDER BY `urgency`;
 -- locked by the primary key, which MariaDB has to be told.
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED unless the table says otherwise; open until the rows have their outcome.
@@ -34,6 +35,7 @@ FROM (
     SELECT `id` AS candidate_id, `urgency` AS candidate_1,
         `send_after` AS candidate_2 FROM `mail_outbox`
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+        AND COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `send_after`, `id` LIMIT :window
 ) AS c
 STRAIGHT_JOIN `mail_outbox` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
@@ -46,6 +48,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Whether anything is due beyond the window of claim.
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.
@@ -53,6 +56,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM `mail_outbox`
 WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
+    AND COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `send_after`, `id`
 LIMIT 1 OFFSET :last;
 
@@ -78,7 +82,7 @@ WHERE `id` = :id AND `sent_at` IS NULL;
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
-SET `send_after` = :now, `attempt` = `attempt` + 1, `last_error` = :error
+SET `send_after` = :now, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL;
 
 -- name: retry_after
@@ -91,7 +95,7 @@ WHERE `id` = :id AND `sent_at` IS NULL;
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
-SET `send_after` = :due, `attempt` = `attempt` + 1, `last_error` = :error
+SET `send_after` = :due, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL;
 
 -- name: enqueue

@@ -5,6 +5,7 @@
 -- Locks up to :limit due rows, in claim order, and passes over rows that others hold.
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, open until the rows have their outcome; the first statement. Its number is the last column.
 -- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
@@ -27,6 +28,7 @@ FROM (
         SELECT t."id", t."urgency", t."send_after", t."last_error", t."once", t."recipient",
             t."message", t."attempt" FROM "mail_outbox" AS t
         WHERE t."sent_at" IS NULL AND t."urgency" = step.priority AND t."send_after" <= :now
+            AND t."id" <> ALL(CAST(:set_aside AS bigint[]))
         ORDER BY t."send_after", t."id"
         LIMIT :limit
         FOR NO KEY UPDATE SKIP LOCKED
@@ -68,7 +70,7 @@ WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS 
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "mail_outbox"
-SET "send_after" = :now, "attempt" = "attempt" + 1, "last_error" = :error
+SET "send_after" = :now, "attempt" = LEAST("attempt", 2147483646) + 1, "last_error" = :error
 WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL;
 
 -- name: retry_after
@@ -82,7 +84,18 @@ WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS 
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
 UPDATE "mail_outbox"
-SET "send_after" = :due, "attempt" = "attempt" + 1, "last_error" = :error
+SET "send_after" = :due, "attempt" = LEAST("attempt", 2147483646) + 1, "last_error" = :error
+WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL;
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  bigint
+--   :transaction  integer, the last column of the claim's answer
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "id" FROM "mail_outbox"
 WHERE "id" = :id AND txid_current_if_assigned() = :transaction AND "sent_at" IS NULL;
 
 -- name: enqueue

@@ -6,6 +6,7 @@
 -- A locking read of the index itself would lock more: every row of the table when the optimizer sorts, as it does
 -- on small tables, and rows that it only passes over. So a window of candidates is read without locks first, and
 -- locked by the primary key, which MariaDB has to be told.
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED unless the table says otherwise; open until the rows have their outcome.
@@ -15,6 +16,7 @@
 SELECT t.`id`, t.`payload`
 FROM (
     SELECT `id` AS candidate_id FROM `minimal`
+    WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `id` LIMIT :window
 ) AS c
 STRAIGHT_JOIN `minimal` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.candidate_id
@@ -24,12 +26,14 @@ FOR UPDATE SKIP LOCKED;
 
 -- name: probe
 -- Whether anything is due beyond the window of claim.
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.
 -- Index: the primary key
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM `minimal`
+WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `id`
 LIMIT 1 OFFSET :last;
 

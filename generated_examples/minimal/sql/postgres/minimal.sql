@@ -3,6 +3,7 @@
 
 -- name: claim
 -- Locks up to :limit due rows, in claim order, and passes over rows that others hold.
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, open until the rows have their outcome; the first statement. Its number is the last column.
 -- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
@@ -11,6 +12,7 @@
 SELECT c."id", CAST(c."payload" AS text) AS "payload", txid_current_if_assigned()
 FROM (
     SELECT "id", "payload" FROM "minimal"
+    WHERE "id" <> ALL(CAST(:set_aside AS bigint[]))
     ORDER BY "id"
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED
@@ -46,6 +48,17 @@ WHERE "id" = :id AND txid_current_if_assigned() = :transaction;
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
+SELECT "id" FROM "minimal"
+WHERE "id" = :id AND txid_current_if_assigned() = :transaction;
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  bigint
+--   :transaction  integer, the last column of the claim's answer
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
 SELECT "id" FROM "minimal"
 WHERE "id" = :id AND txid_current_if_assigned() = :transaction;
 

@@ -7,6 +7,7 @@
 -- The lock's name is the key behind the database's name, or the SHA-256 of both where that is not short, plain and lower-case.
 -- A NULL in the last column: GET_LOCK gave no answer.
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :window  integer, how many candidates are read
 -- Transaction: the claim's, at READ COMMITTED; before take.
 -- Locks: one key, of the session: until unlock, whatever becomes of the transaction. No row.
@@ -23,7 +24,8 @@ FROM (
             CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
+            TRUE)
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
@@ -36,6 +38,7 @@ LIMIT 1;
 -- name: probe
 -- Whether anything is due beyond the window of claim, which brought nothing.
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
@@ -51,7 +54,8 @@ SELECT 1 FROM (
             CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
+            TRUE)
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
@@ -69,8 +73,8 @@ LIMIT 1 OFFSET :last;
 -- Locks: the row, until the commit.
 -- Index: the primary key.
 -- Runs: once per key that is won.
-SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`,
-    t.`attempt` FROM `payouts` AS t
+SELECT t.`id`, t.`account`, t.`due_at`, t.`last_error`, t.`amount`, t.`currency`, LEAST(t.`attempt`,
+    2147483646) AS `attempt` FROM `payouts` AS t
 WHERE t.`id` = :id AND t.`paid_at` IS NULL AND t.`due_at` <= :now
     AND CAST(CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
         CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS BINARY) = :key_text
@@ -84,22 +88,8 @@ FOR UPDATE;
 -- Index: the primary key.
 -- Runs: once per row that is taken.
 UPDATE `payouts`
-SET `attempt` = `attempt` + 1
+SET `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `id` = :id;
-
--- name: present
--- Whether the row is still this delivery's: an update that writes what the row holds already may count no row.
---   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
---   :attempt  integer, as the row holds it: one more than the delivery's
---   :lock_name  text, what the claim locked: the third column of its answer
--- Transaction: the settlement's, after retry or retry_after.
--- Locks: the row, held already.
--- Index: the primary key.
--- Runs: after a retry that counted no row.
-SELECT `id` FROM `payouts`
-WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
-    AND `paid_at` IS NULL
-FOR UPDATE;
 
 -- name: give_back
 -- Gives the attempt of a row back whose handler never started. No row: the claim is lost.
@@ -209,6 +199,20 @@ ON DUPLICATE KEY UPDATE `account` = VALUES(`account`), `due_at` = VALUES(`due_at
 DELETE settled FROM `payouts` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
     AND `paid_at` IS NULL;
+
+-- name: present
+-- Whether the row is still this delivery's: an update that writes what the row holds already may count no row.
+--   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :lock_name  text, what the claim locked: the third column of its answer
+-- Transaction: the settlement's, after retry or retry_after.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: after a retry that counted no row.
+SELECT `id` FROM `payouts`
+WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECTION_ID()
+    AND `paid_at` IS NULL
+FOR UPDATE;
 
 -- name: enqueue
 -- Adds one row.

@@ -5,6 +5,7 @@
 -- Finds the first due row, in claim order, whose key nobody holds, and locks the key. The inner LIMIT is a
 -- fence: keys are tried one after another, and the first that is won ends the statement with one lock held.
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :locks  list of integers, the locks that are left out
 --   :window  integer, how many candidates are read
 -- Transaction: the claim's, at READ COMMITTED; before take.
@@ -16,7 +17,7 @@ SELECT c.candidate_id, c.candidate_key, hashtextextended(c.candidate_key COLLATE
 FROM (
     SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
     FROM "payouts" AS t
-    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
         AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
             0) <> ALL(CAST(:locks AS bigint[]))
     ORDER BY t."due_at", t."id"
@@ -28,6 +29,7 @@ LIMIT 1;
 -- name: probe
 -- Whether anything is due beyond the window of claim, which brought nothing.
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :locks  list of integers, the locks that are left out
 --   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
@@ -38,7 +40,7 @@ LIMIT 1;
 SELECT 1 FROM (
     SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
     FROM "payouts" AS t
-    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
         AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
             0) <> ALL(CAST(:locks AS bigint[]))
     ORDER BY t."due_at", t."id"
@@ -56,7 +58,7 @@ LIMIT 1 OFFSET :last;
 -- Index: the primary key.
 -- Runs: once per key that is won.
 UPDATE "payouts" AS t
-SET "attempt" = t."attempt" + 1
+SET "attempt" = LEAST(t."attempt", 2147483646) + 1
 WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
     AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C", 0) = :lock
 RETURNING t."id", t."account", t."due_at", t."last_error", t."amount", t."currency",
@@ -165,6 +167,18 @@ SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = ex
     "paid_at" = excluded."paid_at", "last_error" = excluded."last_error",
     "amount" = excluded."amount", "currency" = excluded."currency", "reason" = excluded."reason",
     "error" = excluded."error", "failed_at" = excluded."failed_at";
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  uuid
+--   :attempt  integer, as the row holds it: one more than the delivery's
+--   :session  integer, the session that holds the lock: the last column of the claim's answer
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "id" FROM "payouts"
+WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL;
 
 -- name: enqueue
 -- Adds one row.

@@ -14,6 +14,7 @@ WHERE name = 'main' COLLATE NOCASE;
 -- name: claim
 -- Finds the first due row, in claim order, whose key this process does not hold.
 --   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
 --   :keys  text, a JSON list of the keys that are left out
 -- Transaction: the claim's, BEGIN IMMEDIATE; before take.
 -- Locks: the one writer's lock, until the commit. The process then holds the key, until the row is settled.
@@ -21,6 +22,7 @@ WHERE name = 'main' COLLATE NOCASE;
 -- Runs: once per poll.
 SELECT t."id", ('accounts-' || CAST(t."account" AS TEXT)) FROM "payouts" AS t
 WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+    AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
     AND ('accounts-' || CAST(t."account" AS TEXT)) NOT IN (SELECT value FROM json_each(:keys))
 ORDER BY t."due_at", t."id"
 LIMIT 1;
@@ -35,7 +37,7 @@ LIMIT 1;
 -- Index: the primary key.
 -- Runs: once per key that is won.
 UPDATE "payouts" AS t
-SET "attempt" = t."attempt" + 1
+SET "attempt" = MIN(t."attempt", 9223372036854775806) + 1
 WHERE t."id" = :id AND t."paid_at" IS NULL AND t."due_at" <= :now
     AND ('accounts-' || CAST(t."account" AS TEXT)) = :key_text
 RETURNING "id", "account", "due_at", "last_error", "amount", "currency", "attempt" - 1 AS "attempt";
@@ -125,6 +127,17 @@ SET "account" = excluded."account", "due_at" = excluded."due_at", "attempt" = ex
 -- Index: the primary key.
 -- Runs: once per dead letter.
 DELETE FROM "payouts"
+WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  TEXT
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "id" FROM "payouts"
 WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 
 -- name: enqueue

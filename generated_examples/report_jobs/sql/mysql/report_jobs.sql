@@ -34,7 +34,7 @@ GROUP BY priority ORDER BY priority;
 -- Index: report_jobs_claim, and the primary key.
 -- Runs: once per poll and priority.
 SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`payload`, t.`note`,
-    t.`attempt`
+    LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
@@ -113,7 +113,7 @@ GROUP BY priority ORDER BY priority;
 -- Index: report_jobs_claim_table, and the primary key.
 -- Runs: once per poll and priority.
 SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`payload`, t.`note`,
-    t.`attempt`
+    LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
@@ -170,39 +170,8 @@ LIMIT 1 OFFSET :last;
 -- Index: the primary key.
 -- Runs: once per claim that brought rows.
 UPDATE `report_jobs`
-SET `locked_until` = :locked_until, `attempt` = `attempt` + 1
+SET `locked_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `job_id` IN (:ids);
-
--- name: exhaust
--- Copies rows whose crashes used their attempts up into the dead-letter table.
---   :reason  text, why the row is given up
---   :error  text or NULL, what went wrong
---   :now  datetime(6), UTC, the host's clock
---   :ids  list of ids
--- Transaction: the claim's, after claim.
--- Locks: rows of the claim, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-INSERT INTO `report_jobs_dead` (`job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`,
-    `locked_until`, `processed_at`, `payload`, `note`, `reason`, `error`, `died_at`)
-SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt`, NULL, `processed_at`,
-    `payload`, `note`, :reason, :error, :now
-FROM `report_jobs`
-WHERE `job_id` IN (:ids);
-
--- name: exhaust_remove
--- Removes the rows that exhaust copied.
---   :ids  list of ids
--- Transaction: the claim's, after exhaust.
--- Locks: rows of the claim, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-DELETE t FROM (
-    SELECT `job_id` FROM `report_jobs`
-    WHERE `job_id` IN (:ids)
-    FOR UPDATE SKIP LOCKED
-) AS c
-STRAIGHT_JOIN `report_jobs` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`;
 
 -- name: extend
 -- Locks the deliveries in work whose rows still hold their token. A row that is locked is skipped, not waited for:
@@ -334,7 +303,7 @@ WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :atte
     AND `processed_at` IS NULL;
 
 -- name: dead_letter
--- Copies the row into the dead-letter table. No row: the lease is lost.
+-- Copies the row into the dead-letter table. An older one of the same id is replaced. No row: the lease is lost.
 --   :reason  text, why the row is given up
 --   :error  text or NULL, what went wrong
 --   :now  datetime(6), UTC, the host's clock
@@ -353,7 +322,12 @@ SELECT `job_id`, `queue`, `urgency`, `customer`, `retry_after`, `attempt` - 1, N
 FROM `report_jobs` FORCE INDEX (PRIMARY)
 WHERE `job_id` = :id AND `locked_until` IN (:token, :sent) AND `attempt` = :attempt
     AND `processed_at` IS NULL
-FOR UPDATE;
+FOR UPDATE
+ON DUPLICATE KEY UPDATE `queue` = VALUES(`queue`), `urgency` = VALUES(`urgency`),
+    `customer` = VALUES(`customer`), `retry_after` = VALUES(`retry_after`),
+    `attempt` = VALUES(`attempt`), `locked_until` = VALUES(`locked_until`),
+    `processed_at` = VALUES(`processed_at`), `payload` = VALUES(`payload`), `note` = VALUES(`note`),
+    `reason` = VALUES(`reason`), `error` = VALUES(`error`), `died_at` = VALUES(`died_at`);
 
 -- name: dead_letter_remove
 -- Removes the row that dead_letter copied.

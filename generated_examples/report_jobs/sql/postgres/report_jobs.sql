@@ -4,7 +4,6 @@
 -- name: claim
 -- Takes up to :limit due rows of one group, in claim order, and counts the attempt.
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
--- Rows whose crashes used up 5 attempts are given up, and come back marked as exhausted.
 --   :group  varchar(40)
 --   :now  timestamptz, the host's clock
 --   :limit  integer, at most so many rows
@@ -24,7 +23,7 @@ WITH RECURSIVE step(priority) AS (
     FROM step WHERE step.priority IS NOT NULL
 ), candidate AS (
     SELECT one.* FROM step CROSS JOIN LATERAL (
-        SELECT t."job_id", t."attempt" FROM "report_jobs" AS t
+        SELECT t."job_id" FROM "report_jobs" AS t
         WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
             AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
         ORDER BY t."retry_after", t."job_id"
@@ -32,36 +31,21 @@ WITH RECURSIVE step(priority) AS (
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS one
     LIMIT :limit
-), spent AS (
-    DELETE FROM "report_jobs" AS t USING candidate AS c
-    WHERE t."job_id" = c."job_id" AND c."attempt" > 5
-    RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after", t."attempt",
-        t."locked_until", t."processed_at", t."payload", t."note"
-), filed AS (
-    INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after",
-        "attempt", "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
-    SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt", NULL, "processed_at",
-        "payload", "note", 'exhausted', NULL, :now
-    FROM spent
 ), taken AS (
     UPDATE "report_jobs" AS t
-    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."job_id" = c."job_id" AND NOT (c."attempt" > 5)
+    WHERE t."job_id" = c."job_id"
     RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
         CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
 )
-SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "job_id", "queue", "urgency", "customer", "retry_after",
-    CAST("payload" AS text) AS "payload", "note", "attempt", TRUE FROM spent
+SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt"
+FROM taken
 ORDER BY "urgency", "retry_after", "job_id";
 
 -- name: claim_table
 -- Takes up to :limit due rows, in claim order, and counts the attempt.
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
--- Rows whose crashes used up 5 attempts are given up, and come back marked as exhausted.
 --   :now  timestamptz, the host's clock
 --   :limit  integer, at most so many rows
 --   :locked_until  timestamptz, the new expiry: now + 60 s
@@ -80,7 +64,7 @@ WITH RECURSIVE step(priority) AS (
     FROM step WHERE step.priority IS NOT NULL
 ), candidate AS (
     SELECT one.* FROM step CROSS JOIN LATERAL (
-        SELECT t."job_id", t."attempt" FROM "report_jobs" AS t
+        SELECT t."job_id" FROM "report_jobs" AS t
         WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
             AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
         ORDER BY t."retry_after", t."job_id"
@@ -88,30 +72,16 @@ WITH RECURSIVE step(priority) AS (
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS one
     LIMIT :limit
-), spent AS (
-    DELETE FROM "report_jobs" AS t USING candidate AS c
-    WHERE t."job_id" = c."job_id" AND c."attempt" > 5
-    RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after", t."attempt",
-        t."locked_until", t."processed_at", t."payload", t."note"
-), filed AS (
-    INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after",
-        "attempt", "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
-    SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt", NULL, "processed_at",
-        "payload", "note", 'exhausted', NULL, :now
-    FROM spent
 ), taken AS (
     UPDATE "report_jobs" AS t
-    SET "locked_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."job_id" = c."job_id" AND NOT (c."attempt" > 5)
+    WHERE t."job_id" = c."job_id"
     RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
         CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
 )
-SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "job_id", "queue", "urgency", "customer", "retry_after",
-    CAST("payload" AS text) AS "payload", "note", "attempt", TRUE FROM spent
+SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt"
+FROM taken
 ORDER BY "urgency", "retry_after", "job_id";
 
 -- name: extend
@@ -271,7 +241,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
     AND "processed_at" IS NULL;
 
 -- name: dead_letter
--- Moves the row into the dead-letter table, in one statement. No row: the lease is lost.
+-- Moves the row into the dead-letter table, in one statement. An older one of the same id is replaced. No row: the lease is lost.
 --   :id  bigint
 --   :token  timestamptz, the expiry held
 --   :sent  timestamptz, an expiry sent and not answered, or the token again
@@ -294,7 +264,27 @@ INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry
     "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
 SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt" - 1, NULL, "processed_at",
     "payload", "note", CAST(:reason AS text), CAST(:error AS text), :now
-FROM moved;
+FROM moved
+ON CONFLICT ("job_id") DO UPDATE
+SET "queue" = excluded."queue", "urgency" = excluded."urgency", "customer" = excluded."customer",
+    "retry_after" = excluded."retry_after", "attempt" = excluded."attempt",
+    "locked_until" = excluded."locked_until", "processed_at" = excluded."processed_at",
+    "payload" = excluded."payload", "note" = excluded."note", "reason" = excluded."reason",
+    "error" = excluded."error", "died_at" = excluded."died_at";
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "job_id" FROM "report_jobs"
+WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "processed_at" IS NULL;
 
 -- name: enqueue
 -- Adds one row.

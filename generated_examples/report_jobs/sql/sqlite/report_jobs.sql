@@ -10,12 +10,12 @@
 --   :group  TEXT
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :limit  integer, at most so many rows
--- Transaction: its own, BEGIN IMMEDIATE; before exhaust. Rows are the claim's after COMMIT only.
+-- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
 -- Index: report_jobs_claim
 -- Runs: once per poll.
 UPDATE "report_jobs"
-SET "locked_until" = :locked_until, "attempt" = "attempt" + 1
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
 WHERE "job_id" IN (
     WITH RECURSIVE step(priority) AS (
         SELECT MIN("urgency") FROM "report_jobs" WHERE "queue" = :group AND "processed_at" IS NULL
@@ -48,12 +48,12 @@ RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "n
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 60 s
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :limit  integer, at most so many rows
--- Transaction: its own, BEGIN IMMEDIATE; before exhaust. Rows are the claim's after COMMIT only.
+-- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
 -- Index: report_jobs_claim_table
 -- Runs: once per poll.
 UPDATE "report_jobs"
-SET "locked_until" = :locked_until, "attempt" = "attempt" + 1
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
 WHERE "job_id" IN (
     WITH RECURSIVE step(priority) AS (
         SELECT MIN("urgency") FROM "report_jobs" WHERE "processed_at" IS NULL
@@ -76,33 +76,6 @@ WHERE "job_id" IN (
 )
 RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt";
-
--- name: exhaust
--- Copies rows whose crashes used their attempts up into the dead-letter table.
---   :reason  text, why the row is given up
---   :error  text or NULL, what went wrong
---   :now  microseconds since 1970, UTC, the host's clock
---   :ids  list of ids
--- Transaction: the claim's, after claim.
--- Locks: the one writer's lock, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-INSERT INTO "report_jobs_dead" ("job_id", "queue", "urgency", "customer", "retry_after", "attempt",
-    "locked_until", "processed_at", "payload", "note", "reason", "error", "died_at")
-SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt" - 1, NULL, "processed_at",
-    "payload", "note", :reason, :error, :now
-FROM "report_jobs"
-WHERE "job_id" IN (SELECT value FROM json_each(:ids));
-
--- name: exhaust_remove
--- Removes the rows that exhaust copied.
---   :ids  list of ids
--- Transaction: the claim's, after exhaust.
--- Locks: the one writer's lock, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-DELETE FROM "report_jobs"
-WHERE "job_id" IN (SELECT value FROM json_each(:ids));
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote.
@@ -244,7 +217,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
     AND "processed_at" IS NULL;
 
 -- name: dead_letter
--- Copies the row into the dead-letter table. No row: the lease is lost.
+-- Copies the row into the dead-letter table. An older one of the same id is replaced. No row: the lease is lost.
 --   :reason  text, why the row is given up
 --   :error  text or NULL, what went wrong
 --   :now  microseconds since 1970, UTC, the host's clock
@@ -262,7 +235,13 @@ SELECT "job_id", "queue", "urgency", "customer", "retry_after", "attempt" - 1, N
     "payload", "note", :reason, :error, :now
 FROM "report_jobs"
 WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
-    AND "processed_at" IS NULL;
+    AND "processed_at" IS NULL
+ON CONFLICT ("job_id") DO UPDATE
+SET "queue" = excluded."queue", "urgency" = excluded."urgency", "customer" = excluded."customer",
+    "retry_after" = excluded."retry_after", "attempt" = excluded."attempt",
+    "locked_until" = excluded."locked_until", "processed_at" = excluded."processed_at",
+    "payload" = excluded."payload", "note" = excluded."note", "reason" = excluded."reason",
+    "error" = excluded."error", "died_at" = excluded."died_at";
 
 -- name: dead_letter_remove
 -- Removes the row that dead_letter copied.
@@ -275,6 +254,20 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
 -- Index: the primary key.
 -- Runs: once per dead letter.
 DELETE FROM "report_jobs"
+WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
+    AND "processed_at" IS NULL;
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  INTEGER
+--   :token  microseconds since 1970, UTC, the expiry held
+--   :sent  microseconds since 1970, UTC, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "job_id" FROM "report_jobs"
 WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attempt
     AND "processed_at" IS NULL;
 

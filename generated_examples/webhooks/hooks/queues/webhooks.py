@@ -371,33 +371,21 @@ _SQL: dict[str, dict[str, str]] = {
     "postgres": {
         "claim": """\
 WITH candidate AS (
-    SELECT "id", "attempt", "target" FROM "hooks"."calls"
+    SELECT "id" FROM "hooks"."calls"
     WHERE "target" = :group AND "due" <= :now AND ("held_until" IS NULL OR "held_until" <= :now)
     ORDER BY "due", "id"
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED
-), spent AS (
-    UPDATE "hooks"."calls" AS t
-    SET "origin" = t."target", "target" = 'escalated', "attempt" = 1, "due" = :now,
-        "held_until" = NULL, "error" = COALESCE(NULL, 'exhausted')
-    FROM candidate AS c
-    WHERE t."id" = c."id" AND c."attempt" > 6 AND (c."target" IS NULL OR c."target" <> 'escalated')
-    RETURNING t."id", t."target", t."origin", t."due", t."attempt", t."held_until", t."error",
-        t."headers", t."body"
 ), taken AS (
     UPDATE "hooks"."calls" AS t
-    SET "held_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "held_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."id" = c."id" AND NOT (c."attempt" > 6
-        AND (c."target" IS NULL OR c."target" <> 'escalated'))
+    WHERE t."id" = c."id"
     RETURNING t."id", t."target", t."due", t."error", CAST(t."headers" AS text) AS "headers",
         CAST(t."body" AS text) AS "body", t."attempt" - 1 AS "attempt"
 )
-SELECT "id", "target", "due", "error", "headers", "body", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "id", "target", "due", "error", CAST("headers" AS text) AS "headers",
-    CAST("body" AS text) AS "body", "attempt", TRUE FROM spent
+SELECT "id", "target", "due", "error", "headers", "body", "attempt"
+FROM taken
 ORDER BY "due", "id"\
 """,
         "extend": """\
@@ -472,6 +460,10 @@ SET "origin" = "target", "target" = 'escalated', "attempt" = 1, "due" = :now, "h
     "error" = COALESCE(CAST(:error AS text), CAST(:reason AS text))
 WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt\
 """,
+        "present": """\
+SELECT "id" FROM "hooks"."calls"
+WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt\
+""",
         "enqueue": """\
 INSERT INTO "hooks"."calls" ("target", "headers", "body", "attempt", "due")
 VALUES (:target, CAST(:headers AS jsonb), CAST(:body AS json), 1, :due)
@@ -528,7 +520,8 @@ SELECT row_security_active('"hooks"."calls"')\
     },
     "mariadb": {
         "claim": """\
-SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, t.`attempt`
+SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, LEAST(t.`attempt`,
+    2147483646) AS `attempt`
 FROM (
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
@@ -560,13 +553,7 @@ LIMIT 1 OFFSET :last\
 """,
         "claim_write": """\
 UPDATE `hooks`.`calls`
-SET `held_until` = :locked_until, `attempt` = `attempt` + 1
-WHERE `id` IN (:ids)\
-""",
-        "exhaust": """\
-UPDATE `hooks`.`calls`
-SET `origin` = `target`, `target` = 'escalated', `attempt` = 1, `due` = :now, `held_until` = NULL,
-    `error` = COALESCE(:error, :reason)
+SET `held_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `id` IN (:ids)\
 """,
         "extend": """\

@@ -12,7 +12,8 @@
 -- Locks: the rows it returns, until the commit.
 -- Index: calls_claim, and the primary key.
 -- Runs: once per poll.
-SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, t.`attempt`
+SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, LEAST(t.`attempt`,
+    2147483646) AS `attempt`
 FROM (
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
@@ -60,22 +61,7 @@ LIMIT 1 OFFSET :last;
 -- Index: the primary key.
 -- Runs: once per claim that brought rows.
 UPDATE `hooks`.`calls`
-SET `held_until` = :locked_until, `attempt` = `attempt` + 1
-WHERE `id` IN (:ids);
-
--- name: exhaust
--- Moves rows whose crashes used their attempts up to the group 'escalated'.
---   :now  datetime(6), UTC, the host's clock
---   :error  text or NULL, what went wrong
---   :reason  text, why the row is given up
---   :ids  list of ids
--- Transaction: the claim's, after claim.
--- Locks: rows of the claim, held already.
--- Index: the primary key.
--- Runs: when a claim met such rows.
-UPDATE `hooks`.`calls`
-SET `origin` = `target`, `target` = 'escalated', `attempt` = 1, `due` = :now, `held_until` = NULL,
-    `error` = COALESCE(:error, :reason)
+SET `held_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `id` IN (:ids);
 
 -- name: extend

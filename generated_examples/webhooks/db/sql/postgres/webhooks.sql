@@ -3,7 +3,6 @@
 
 -- name: claim
 -- Takes up to :limit due rows of one group, in claim order, and counts the attempt.
--- Rows whose crashes used up 6 attempts are given up, and come back marked as exhausted.
 --   :group  varchar(80)
 --   :now  timestamptz, the host's clock
 --   :limit  integer, at most so many rows
@@ -13,33 +12,21 @@
 -- Index: calls_claim
 -- Runs: once per poll.
 WITH candidate AS (
-    SELECT "id", "attempt", "target" FROM "hooks"."calls"
+    SELECT "id" FROM "hooks"."calls"
     WHERE "target" = :group AND "due" <= :now AND ("held_until" IS NULL OR "held_until" <= :now)
     ORDER BY "due", "id"
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED
-), spent AS (
-    UPDATE "hooks"."calls" AS t
-    SET "origin" = t."target", "target" = 'escalated', "attempt" = 1, "due" = :now,
-        "held_until" = NULL, "error" = COALESCE(NULL, 'exhausted')
-    FROM candidate AS c
-    WHERE t."id" = c."id" AND c."attempt" > 6 AND (c."target" IS NULL OR c."target" <> 'escalated')
-    RETURNING t."id", t."target", t."origin", t."due", t."attempt", t."held_until", t."error",
-        t."headers", t."body"
 ), taken AS (
     UPDATE "hooks"."calls" AS t
-    SET "held_until" = :locked_until, "attempt" = t."attempt" + 1
+    SET "held_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
-    WHERE t."id" = c."id" AND NOT (c."attempt" > 6
-        AND (c."target" IS NULL OR c."target" <> 'escalated'))
+    WHERE t."id" = c."id"
     RETURNING t."id", t."target", t."due", t."error", CAST(t."headers" AS text) AS "headers",
         CAST(t."body" AS text) AS "body", t."attempt" - 1 AS "attempt"
 )
-SELECT "id", "target", "due", "error", "headers", "body", "attempt",
-    FALSE AS "exhausted?" FROM taken
-UNION ALL
-SELECT "id", "target", "due", "error", CAST("headers" AS text) AS "headers",
-    CAST("body" AS text) AS "body", "attempt", TRUE FROM spent
+SELECT "id", "target", "due", "error", "headers", "body", "attempt"
+FROM taken
 ORDER BY "due", "id";
 
 -- name: extend
@@ -204,6 +191,19 @@ WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt;
 UPDATE "hooks"."calls"
 SET "origin" = "target", "target" = 'escalated', "attempt" = 1, "due" = :now, "held_until" = NULL,
     "error" = COALESCE(CAST(:error AS text), CAST(:reason AS text))
+WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt;
+
+-- name: present
+-- Whether the row is still this delivery's, and unchanged: then a trigger cancelled the write, and its holder is told so.
+--   :id  bigint
+--   :token  timestamptz, the expiry held
+--   :sent  timestamptz, an expiry sent and not answered, or the token again
+--   :attempt  integer, as the row holds it: one more than the delivery's
+-- Transaction: the settlement's, after it.
+-- Locks: none.
+-- Index: the primary key.
+-- Runs: after a settlement that counted no row.
+SELECT "id" FROM "hooks"."calls"
 WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt;
 
 -- name: enqueue
