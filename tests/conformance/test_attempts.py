@@ -305,3 +305,26 @@ def test_an_error_text_of_any_kind_is_kept(stand: Stand) -> None:
     notes = [row["note"] for row in stand.rows()]
     assert notes[4] == texts[4]
     assert notes[0] == "" and len(notes[3]) <= 8000 and len(notes[5]) <= 8000
+
+
+COUNTED = Case(
+    "counted",
+    """
+    [table.jobs.columns]
+    id = { role = "id", type = "bigint", generated = true }
+    attempt = { role = "attempt", type = "smallint" }
+    locked_until = { role = "locked_until" }
+    """,
+)
+
+
+@on_cases(COUNTED)
+def test_the_counter_stops_at_its_columns_maximum(stand: Stand) -> None:
+    most = 2**63 - 1 if stand.dialect == "sqlite" else 32767
+    stand.fill([{"id": 1, "attempt": most}, {"id": 2, "attempt": 1}])
+    connection = stand.connect()
+    with stand.claim(connection, 10) as claim:
+        assert [delivery.id for delivery in claim] == [1, 2]
+        for delivery in claim:
+            delivery.retry(connection)
+    assert [row["attempt"] for row in stand.rows()] == [most, 2]
