@@ -7,7 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlclaimgen.runtime.errors import FaultKind, IdNotUnique, StatementFailed, WriteIgnored
+from sqlclaimgen.runtime.errors import (
+    ClaimError,
+    FaultKind,
+    IdNotUnique,
+    StatementFailed,
+    WriteIgnored,
+)
 from sqlclaimgen.runtime.outcomes import Ack, AnyOutcome, DeadLetter, Discard, Retry, RetryAfter
 from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.queue import Bound
@@ -63,7 +69,9 @@ def is_passing(error: BaseException) -> bool:
     """Whether an error that refused an outcome says nothing of the row: its session is gone, or it ran into
     another transaction."""
     if not isinstance(error, StatementFailed):
-        return not isinstance(error, Exception)
+        # the others of ours tell of a session or a transaction that is gone
+        of_the_row = isinstance(error, Exception) and not isinstance(error, ClaimError)
+        return not (of_the_row or isinstance(error, WriteIgnored))
     return error.kind.passes or error.kind in (FaultKind.LOST, FaultKind.ABORTED)
 
 
