@@ -54,8 +54,12 @@ def _relation(relation: Relation) -> str:
         written.append(f"schema={literals.string(relation.schema)}")
     written.append(f"id={literals.string(relation.id)}")
     if relation.times:
-        inner = "".join(f"            {literals.string(name)},\n" for name in relation.times)
-        written.append(f"times=(\n{inner}        )")
+        if len(relation.times) == 1:
+            # the formatter joins a tuple of one
+            written.append(f"times=({literals.string(relation.times[0])},)")
+        else:
+            inner = "".join(f"            {literals.string(name)},\n" for name in relation.times)
+            written.append(f"times=(\n{inner}        )")
     return _exploded("_runtime.Relation", written, 4)
 
 

@@ -53,9 +53,9 @@
 {% set of_key = " or its " ~ t.column_of("dedupe_key").name if t.dedupe_key else "" %}
 -- Brings dead letters back: due now, from their first attempt, under their old id.
 {% if t.dialect.inserts_past %}
--- One whose id{{ of_key }} is in {{ t.described.name }} is passed over, and stays a dead letter.
+-- One whose id{{ of_key }} is in the work table is passed over, and stays a dead letter.
 {% else %}
--- One whose id{{ of_key }} is in {{ t.described.name }} fails the statement, which then brings none back.
+-- One whose id{{ of_key }} is in the work table fails the statement, which then brings none back.
 {% endif %}
 {% elif t.fate == "group" %}
 -- Brings dead letters back to the group they came from: due now, from their first attempt.
