@@ -348,7 +348,7 @@ LIMIT :limit;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- One whose id is in ledger is passed over, and stays a dead letter.
+-- One whose id is in the work table is passed over, and stays a dead letter.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the caller's when one is open, else its own. Before redrive_remove.

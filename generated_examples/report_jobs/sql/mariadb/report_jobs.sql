@@ -386,7 +386,7 @@ FOR UPDATE;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- One whose id is in report_jobs fails the statement, which then brings none back.
+-- One whose id is in the work table fails the statement, which then brings none back.
 --   :now  datetime(6), UTC, the host's clock
 --   :ids  list of ids
 -- Transaction: the same, after redrive_lock and before redrive_remove.

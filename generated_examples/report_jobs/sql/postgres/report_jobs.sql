@@ -317,7 +317,7 @@ LIMIT :limit;
 
 -- name: redrive
 -- Brings dead letters back: due now, from their first attempt, under their old id.
--- One whose id is in report_jobs is passed over, and stays a dead letter.
+-- One whose id is in the work table is passed over, and stays a dead letter.
 --   :ids  list of ids
 --   :now  timestamptz, the host's clock
 -- Transaction: the caller's when one is open, else its own.
