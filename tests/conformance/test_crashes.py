@@ -122,7 +122,7 @@ def killed_at_every_step(stand: Stand, outcome: Any) -> None:
         id = number + 1
         stand.fill([rows(stand.case, 1)[0] | {"id": id}])
         (delivery,) = taken(stand, fresh, 1)
-        going_on = killed_at(stand, number, settlement(delivery, outcome))
+        going_on = bool(killed_at(stand, number, settlement(delivery, outcome)))
         found = places(stand).get(id, [])
         if not going_on:
             assert found in after and delivery.settled
@@ -184,7 +184,7 @@ def test_leaving_a_claim_killed_at_every_step(stand: Stand) -> None:
     while going_on:
         first, second = taken(stand, fresh, 2)
         first.started = False
-        going_on = killed_at(stand, number, leaving(first, second))
+        going_on = bool(killed_at(stand, number, leaving(first, second)))
         held = {row["id"]: row for row in stand.rows()}
         if going_on:
             assert [held[d.id]["locked_until"] for d in (first, second)] == [
