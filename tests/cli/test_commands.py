@@ -226,7 +226,10 @@ def test_no_command_imports_what_it_does_not_need(project: Path) -> None:
     assert not packages & {"jinja2", "pydantic", "sqlglot", "rich", "psycopg", "sqlite3"}
     packages, runtime = loaded("build")
     assert not packages & {"sqlglot", "rich", "psycopg", "pymysql", "sqlite3", "asyncio"}
-    assert runtime <= {"sqlclaimgen.runtime", "sqlclaimgen.runtime.placeholders"}
+    # a module's arguments of Queue are rendered from the runtime's own classes: these are what they
+    # need. What claims, settles, opens connections or works stays out.
+    queue = "backoff clock codecs errors keys numerals placeholders queue steps".split()
+    assert runtime <= {"sqlclaimgen.runtime", *(f"sqlclaimgen.runtime.{name}" for name in queue)}
 
 
 def _command(project: Path, line: str, **environment: str) -> subprocess.CompletedProcess[str]:

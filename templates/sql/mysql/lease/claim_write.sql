@@ -1,6 +1,6 @@
 {% import "pieces.sql" as p with context %}
 -- name: claim_write
--- Writes the expiry into the rows the claim locked, and counts the attempt.
+-- Writes the expiry into the rows the claim locked{{ ", and counts the attempt" if t.attempt }}.
 -- Transaction: the claim's; the last statement before COMMIT.
 -- Locks: rows the claim holds already.
 -- Index: the primary key.

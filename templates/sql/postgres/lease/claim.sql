@@ -1,6 +1,6 @@
 {% import "pieces.sql" as p with context %}
 -- name: {{ name }}
--- Takes up to :limit due rows{{ of_scope }}, in claim order, and counts the attempt.
+-- Takes up to :limit due rows{{ of_scope }}, in claim order{{ ", and counts the attempt" if t.attempt }}.
 {% if t.stepped %}
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
 {% endif %}

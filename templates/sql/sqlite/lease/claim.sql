@@ -1,6 +1,6 @@
 {% import "pieces.sql" as p with context %}
 -- name: {{ name }}
--- Takes up to :limit due rows{{ of_scope }} and counts the attempt. They come back in no order: the caller sorts them.
+-- Takes up to :limit due rows{{ of_scope }}{{ " and counts the attempt" if t.attempt }}. They come back in no order: the caller sorts them.
 {% if t.stepped %}
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
 -- Each priority's rows come as a JSON list: a join would leave their order to the planner, which may also
