@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from sqlclaimgen.runtime import EventKind
-from tests.conformance.harness import Case, Stand
+from tests.conformance.harness import Case, Stand, on_cases
 from tests.worker.held.cases import ADVISORY, ROW_LOCK
 from tests.worker.support.cases import JOBS
+from tests.worker.support.injecting import Injector, Strike, injected
 from tests.worker.support.running import Log, OnThread, worker_of
 
 LONG = 60.0
@@ -251,3 +252,24 @@ def test_a_row_in_any_place(stand: Stand, trouble: Trouble, place: str) -> None:
 @pytest.mark.parametrize("place", ["first", "last"])
 def test_two_thousand_rows_and_eight_workers(stand: Stand, trouble: Trouble, place: str) -> None:
     worked(stand, trouble, 2000, place, 8, concurrency=2)
+
+
+@pytest.mark.parametrize(
+    ("step", "after"), [("dead_letter", False), ("commit", False), ("commit", True)]
+)
+@on_cases(JOBS, ADVISORY)
+def test_a_session_that_ends_refused_no_row(stand: Stand, step: str, after: bool) -> None:
+    """The claim gives up rows that have no attempt left, and its session is killed meanwhile."""
+    filled(stand, 3, bad=1, attempt=6)
+    log = Log()
+    number = 1 if step == "commit" else 0  # the claim's own COMMIT comes first
+    injector = Injector(stand.database, Strike(step, number, after=after))
+    worker = worker_of("blocking", stand, lambda d: None, concurrency=3, on_event=log)
+    with injected(injector):
+        OnThread(worker, until="empty").join(60)
+    assert injector.struck
+    assert not log.of(EventKind.UNSETTLED, EventKind.LOST), log.events
+    assert sorted(log.ids(EventKind.SETTLED)) == [2, 3]
+    left = [row["id"] for row in stand.rows()]
+    letters = [row["id"] for row in stand.rows(dead=True)]
+    assert sorted(left + letters) == [1]  # a lease that it has keeps it from the next claim

@@ -91,6 +91,9 @@ def _claim(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held] = ()) 
         except ClaimLost:
             taken.more = True  # its session is gone, or somebody changed it: another claim moves it
         except Exception as refused:
+            if outcomes.is_lost(refused):
+                taken.more = True
+                break
             aside.add(delivery)
             taken.refused.append((delivery, refused))
             yield from unlock(delivery)

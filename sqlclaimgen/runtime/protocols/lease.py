@@ -32,7 +32,8 @@ def claim(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
     """Take up to `limit` due rows and commit. The rows are the caller's only once this has returned.
 
     Those that have no attempt left are moved to the dead letters then, each in a transaction of its
-    own. One that cannot be moved keeps its lease: it is tried again when that has run out.
+    own. One that cannot be moved keeps its lease: it is tried again when that has run out. So do all of
+    them where the session is lost meanwhile.
     """
     taken = yield from again(lambda: _committed(bound, scope, limit))
     yield from _given_up(taken)
@@ -70,6 +71,9 @@ def _given_up(taken: Taken) -> Protocol[None]:
         except LeaseLost:
             continue  # its lease has run out already: another claim moves it
         except Exception as error:
+            if outcomes.is_lost(error):
+                taken.more = True  # nobody refused the row: another claim moves it
+                return
             taken.refused.append((delivery, error))
         else:
             taken.exhausted += 1

@@ -11,6 +11,7 @@ from sqlclaimgen.runtime.errors import (
     ClaimError,
     FaultKind,
     IdNotUnique,
+    SettlementUnknown,
     StatementFailed,
     WriteIgnored,
 )
@@ -73,6 +74,12 @@ def is_passing(error: BaseException) -> bool:
         of_the_row = isinstance(error, Exception) and not isinstance(error, ClaimError)
         return not (of_the_row or isinstance(error, WriteIgnored))
     return error.kind.passes or error.kind in (FaultKind.LOST, FaultKind.ABORTED)
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether a settlement failed because its session is gone."""
+    lost = isinstance(error, StatementFailed) and error.kind is FaultKind.LOST
+    return lost or isinstance(error, SettlementUnknown)
 
 
 def due_at_once(outcome: AnyOutcome) -> bool:
