@@ -207,7 +207,12 @@ def _types() -> str:
         "stands in the DDL as it is: a type's name, with a schema before it and sizes, array bounds, a "
         "character set and a collation behind it where it has them, and nothing else. PostgreSQL 11 "
         "returns a `double` rounded to 15 digits unless the session sets `extra_float_digits`; newer "
-        "versions return it whole.\n"
+        "versions return it whole.\n\n"
+        "MySQL and MariaDB take 3,072 bytes of an index's columns and 65,535 of a row, 4 for each "
+        "character of a `varchar`; a `text` that is compared has 255 characters there. What would be "
+        "longer is refused here, with the longest that fits. PostgreSQL measures values: it refuses a "
+        "row whose entry in an index is longer than 2,704 bytes, compressed. Keep groups, keys and "
+        "text ids short.\n"
     )
 
 

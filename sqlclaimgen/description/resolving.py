@@ -18,8 +18,10 @@ from sqlclaimgen.description.rules import (
     key_templates,
     keys,
     leases,
+    lengths,
     names,
     outputs,
+    reserved,
     service,
     transactions,
 )
@@ -54,6 +56,9 @@ def resolve(shape: FileShape, path: Path, findings: Findings) -> Description:
     tables = tuple(_table(key, table, findings) for key, table in shape.table.items())
     keys.check_tables([table for table in tables if table.key not in one_file], findings)
     service.check(shape, findings)
+    if not findings.errors:
+        lengths.check(tables, findings)
+        reserved.check(tables, findings)
     warnings = tuple(found for found in findings.sorted() if found.severity == "warning")
     return Description(path, output, tables, warnings)
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
+from sqlclaimgen.dialects.storage import Limits
 from sqlclaimgen.dialects.types import Kind, Type
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Dialect(ABC):
     loading: ClassVar[str]
     """A shell command that runs the file `{path}` with the database's own client."""
     name_limit: ClassVar[NameLimit]
+    limits: ClassVar[Limits]
     connection: ClassVar[str]
     """What the runtime calls the type of its driver's connections."""
     async_connection: ClassVar[str] = ""

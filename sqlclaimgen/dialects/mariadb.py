@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from sqlclaimgen.dialects.mysql import MySQL
 
 
@@ -11,6 +13,7 @@ class MariaDB(MySQL):
     name = "mariadb"
     title = "MariaDB"
     floor = "10.6"
+    limits = dataclasses.replace(MySQL.limits, long_unique=True)
     loading = 'mariadb "$DATABASE" < {path}'
     exact = "CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
     folders = ("mariadb", "mysql", "common")

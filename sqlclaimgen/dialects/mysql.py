@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlclaimgen.dialects.base import Capability, Dialect, NameLimit
+from sqlclaimgen.dialects.storage import Limits
 from sqlclaimgen.dialects.types import Kind
 
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ class MySQL(Dialect):
     floor = "8.0.1"
     loading = 'mysql "$DATABASE" < {path}'
     name_limit = NameLimit(64, "characters")
+    limits: ClassVar[Limits] = Limits(
+        key=3072,
+        row=65535,
+        columns=1017,
+        text_key=KEY_LENGTH,
+        reserved=frozenset({"db_row_id", "db_trx_id", "db_roll_ptr", "fts_doc_id"}),
+        # MySQL keeps a question mark in their place, MariaDB refuses them
+        supplementary=False,
+        numbered=("bigint", "int", "integer", "mediumint", "smallint", "tinyint"),
+    )
     connection = "MySQLConnection"
     sqlglot = "mysql"
     backslashes = True

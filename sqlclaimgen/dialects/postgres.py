@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.dialects.base import YES, Dialect, NameLimit
+from sqlclaimgen.dialects.storage import Limits
 from sqlclaimgen.dialects.types import Kind
 
 if TYPE_CHECKING:
@@ -35,6 +36,16 @@ class Postgres(Dialect):
     floor = "11"
     loading = 'psql "$DSN" -v ON_ERROR_STOP=1 --single-transaction -f {path}'
     name_limit = NameLimit(63, "bytes")
+    limits = Limits(
+        entry=2704,
+        columns=1600,
+        shared=True,
+        implied=("{table}_pkey",),
+        implied_generated=("{table}_{id}_seq",),
+        reserved=frozenset({"ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"}),
+        ignores_case=False,
+        numbered=("bigint", "int8", "integer", "int", "int4", "smallint", "int2"),
+    )
     connection = "PostgresConnection"
     async_connection = "AsyncPostgresConnection"
     sqlglot = "postgres"

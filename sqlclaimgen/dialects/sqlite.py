@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.dialects.base import Capability, Dialect, NameLimit
+from sqlclaimgen.dialects.storage import Limits
 from sqlclaimgen.dialects.types import Kind
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class SQLite(Dialect):
     floor = "3.35"
     loading = 'sqlite3 -bail "$FILE" < {path}'
     name_limit = NameLimit(1000, "characters")
+    limits = Limits(columns=2000, shared=True, prefix="sqlite_", numbered=("integer",))
     connection = "SQLiteConnection"
     has_logins = False
     sqlglot = "sqlite"

@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 CASES = sorted(path.stem for path in HERE.glob("*.toml"))
 
 ELSEWHERE = {
+    "COLUMNS": "tests/conformance/test_limits.py",
     "FILE-NAME": "tests/description/test_source.py",
     "FILE-MISSING": "tests/description/test_source.py",
     "FILE-UNREADABLE": "tests/description/test_source.py",
