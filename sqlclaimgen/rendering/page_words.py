@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _HOW = {
     Form.ROW_LOCK: "The claim opens a transaction and locks its row with `FOR UPDATE SKIP LOCKED` "
     "(on PostgreSQL `FOR NO KEY UPDATE`); others pass over it. The transaction stays open while the "
-    "handler runs, and the settlement commits it. Long handlers hold back vacuum and DDL.",
+    "handler runs, and the settlement commits it. Long handlers hold back vacuum and DDL. A handler "
+    "that writes its own row over another connection waits for itself: on MySQL and MariaDB until "
+    "`innodb_lock_wait_timeout` ends its statement, on PostgreSQL for ever unless `lock_timeout` is set.",
     Form.LEASE: "The claim writes an expiry into {locked_until} and commits at once. The expiry is "
     "the delivery's token: every later write names it, and takes effect only while the row still "
     "holds it. A worker moves it on each half lease, so a handler may run longer than the lease.",

@@ -8,16 +8,26 @@ import time
 from datetime import timedelta
 from typing import Any
 
-from sqlclaimgen.runtime.errors import ClaimError
+from sqlclaimgen.runtime.drivers.servers import SERVERS
+from sqlclaimgen.runtime.errors import ClaimError, FaultKind, StatementFailed
 from sqlclaimgen.runtime.protocols.aside import Aside
 from sqlclaimgen.runtime.protocols.held import HeldForm, Memory
-from sqlclaimgen.runtime.steps import Protocol, Run
+from sqlclaimgen.runtime.steps import (
+    Protocol,
+    ReleaseSavepoint,
+    RollbackToSavepoint,
+    Run,
+    Savepoint,
+)
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.held_work import Work
 from sqlclaimgen.runtime.worker.lines import trouble
 
 CHECK_EVERY = 10.0
 """Seconds between two questions over a connection that holds a row."""
+
+LOOK = "sqlclaimgen_look"
+"""Set before a question that the server may refuse, and that must not abort the claim's transaction."""
 
 LOOK_EVERY = 1.0
 """Seconds between two looks at its socket, which cost the server nothing."""
@@ -26,6 +36,38 @@ LOOK_EVERY = 1.0
 def ping() -> Protocol[None]:
     """Ask whether the session is still there."""
     yield Run("ping", "SELECT 1", {})
+
+
+def waiting(query: str) -> Protocol[list[int]]:
+    """Ask for the sessions that wait for the end of the open transaction. That is a question more: where it
+    is refused, nobody waits."""
+    yield Savepoint(LOOK)
+    try:
+        found = yield Run("blocked", query, {})
+    except StatementFailed as error:
+        if error.kind is FaultKind.LOST:
+            raise
+        yield RollbackToSavepoint(LOOK)
+        return []
+    yield ReleaseSavepoint(LOOK)
+    return [int(row[0]) for row in found.rows]
+
+
+def waited_for(work: Work, sessions: list[int]) -> ClaimError:
+    """What is told of a row that another session waits for while its handler runs."""
+    delivery, table = work.delivery, work.delivery.bound.queue.table
+    numbers = ", ".join(map(str, sessions))
+    return ClaimError(
+        f"{table} {delivery.id!r}: the handler has run for {work.seconds:.0f} seconds, and another session "
+        f"of the server (pid {numbers}) waits for the lock on its row. Where that is the handler's own, it "
+        "waits for itself, for ever: the row stays locked until the handler ends. Return an outcome "
+        "instead of writing the row over another connection, or make the handler transactional and use "
+        "the connection that it is given.",
+        table=table,
+        id=delivery.id,
+        attempt=delivery.number,
+        statement="blocked",
+    )
 
 
 class HeldRows:
@@ -63,15 +105,28 @@ class HeldRows:
             elif time.monotonic() - asked >= CHECK_EVERY:
                 asked = time.monotonic()
                 try:
-                    await work.session.drive(ping())
+                    await self._ask(work)
                 except ClaimError as error:
                     await self.lose(work, error)
             if work.lost_told and not at_work:
                 return
 
+    async def _ask(self, work: Work) -> None:
+        """Ask something over the connection: who waits for its transaction, where that could be for ever."""
+        query = SERVERS[work.session.codec.dialect].blocked
+        looks = work.handled and work.session.in_transaction and not work.waited_told
+        if query is None or not looks:
+            await work.session.drive(ping())
+            return
+        sessions = await work.session.drive(waiting(query))
+        if sessions:
+            work.waited_told = True
+            error = waited_for(work, sessions)
+            self._report(EventKind.WARNED, error=error, **work.fields)
+
     async def watch_beside(self, work: Work, *awaited: asyncio.Future[Any]) -> None:
         """Wait for a handler that uses the connection itself. Nothing is asked over it meanwhile: a
-        look every CHECK_EVERY seconds tells whether the server has closed it."""
+        look every LOOK_EVERY seconds tells whether the server has closed it."""
         while not any(future.done() for future in awaited):
             every = None if work.lost_told else LOOK_EVERY
             done, _ = await asyncio.wait(

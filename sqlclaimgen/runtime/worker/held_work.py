@@ -46,6 +46,8 @@ class Work:
     invalid: bool = False
     """Its row does not decode."""
     lost_told: bool = False
+    waited_told: bool = False
+    """That another session waits for its row."""
     timed_out: bool = False
     """Its handler ran longer than it may."""
     overrun: bool = False

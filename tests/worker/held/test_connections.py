@@ -236,3 +236,79 @@ def test_connections_are_opened_when_they_are_needed(stand: Stand, face: str) ->
             log.wait_for(EventKind.SETTLED, number)
     # one at a time: one has the row, and one looks for the next
     assert len(opened) <= 2
+
+
+@pytest.mark.parametrize("face", ["blocking", "native"])
+@on_cases(ROW_LOCK.with_(dialects=["postgres"]))
+def test_a_handler_that_waits_for_its_own_row_is_told_of(stand: Stand, face: str) -> None:
+    """It writes the row over another connection, as an ORM's `save()` does, and would wait for ever."""
+    own, other = stand.enqueue([{"payload": "own"}, {"payload": "other"}])
+    log = Log()
+    failed: list[str] = []
+
+    def handle(delivery: Any) -> None:
+        if delivery.row.payload == "other":
+            # a handler that runs as long and blocks nobody
+            log.wait_for(EventKind.WARNED)
+            return
+        connection = stand.connect()
+        try:
+            with connection.cursor() as cursor:
+                threading.Thread(target=ended_when_told, args=(connection,)).start()
+                cursor.execute(f"UPDATE jobs SET note = 'mine' WHERE id = {own}")
+        except Exception as error:
+            failed.append(type(error).__name__)
+        finally:
+            connection.close()
+
+    def ended_when_told(connection: Any) -> None:
+        log.wait_for(EventKind.WARNED)
+        looks = len(asked)
+        while len(asked) < looks + 3:
+            time.sleep(0.01)  # it is told once, and the questions go on
+        connection.cancel()
+
+    asked: list[None] = []
+    ping = held_rows.ping
+
+    def counted() -> Any:
+        asked.append(None)
+        return ping()
+
+    with (
+        mock.patch.object(held_rows, "CHECK_EVERY", 0.05),
+        mock.patch.object(held_rows, "ping", counted),
+    ):
+        worker = worker_of(face, stand, handle, on_event=log, concurrency=2)
+        OnThread(worker, until="empty").join(60)
+    assert failed == ["QueryCanceled"]
+    (warning,) = log.of(EventKind.WARNED)
+    assert (warning.id, warning.attempt) == (own, 1)
+    assert "waits for itself" in str(warning.error)
+    assert sorted(log.ids(EventKind.SETTLED)) == [own, other] and not log.of(EventKind.LOST)
+    assert stand.count == 0
+
+
+@on_cases(ROW_LOCK.with_(dialects=["postgres"]))
+def test_a_login_that_may_not_see_the_locks_keeps_its_row(stand: Stand) -> None:
+    stand.enqueue([{}])
+    log = Log()
+    questions: list[str] = []
+    ask = held_rows.waiting
+
+    def asked(query: str) -> Any:
+        questions.append(query)
+        return ask(query.replace("pg_locks", "no_such_locks"))
+
+    def handle(delivery: Any) -> None:
+        while len(questions) < 3:
+            time.sleep(0.01)
+
+    with (
+        mock.patch.object(held_rows, "CHECK_EVERY", 0.05),
+        mock.patch.object(held_rows, "waiting", asked),
+    ):
+        OnThread(worker_of("blocking", stand, handle, on_event=log), until="empty").join(60)
+    assert len(log.of(EventKind.SETTLED)) == 1
+    assert not log.of(EventKind.LOST, EventKind.WARNED, EventKind.DISCONNECTED)
+    assert stand.count == 0

@@ -54,6 +54,9 @@ class Server(ABC):
     clock: ClassVar[str | None] = None
     """The query for the server's time; None: it shares the host's clock."""
     version_query: ClassVar[str]
+    blocked: ClassVar[str | None] = None
+    """The query for the numbers of sessions that wait for the end of this one's transaction; None: a limit
+    of the server's ends such a wait."""
     notifies: ClassVar[bool] = False
     """Whether a commit can wake sessions that listen."""
 

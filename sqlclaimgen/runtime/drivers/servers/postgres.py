@@ -63,6 +63,11 @@ class Postgres(Server):
     session = "SELECT pg_backend_pid()"
     clock = "SELECT clock_timestamp()"
     version_query = "SHOW server_version"
+    # not pg_stat_activity: a transaction sees it as it was when it looked first
+    blocked = (
+        "SELECT w.pid FROM pg_locks AS w JOIN pg_locks AS h ON h.transactionid = w.transactionid "
+        "WHERE NOT w.granted AND h.granted AND h.pid = pg_backend_pid()"
+    )
     notifies = True
     # timestamptz alone: a time without a zone means another moment on each host
     holds: ClassVar[Mapping[str, frozenset[int]]] = {
