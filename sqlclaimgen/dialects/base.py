@@ -149,8 +149,8 @@ class Dialect(ABC):
         """A parameter where the server could not tell its type by itself."""
         return f":{parameter}"
 
-    def returned(self, expression: str, name: str, *, json: bool) -> str:
-        """A column in a claim's answer. JSON comes back as text, which the runtime decodes."""
+    def returned(self, expression: str, name: str, kind: Kind) -> str:
+        """A column in a statement's answer. JSON comes back as text, which the runtime decodes."""
         return expression
 
     def lesser(self, expression: str, value: int) -> str:

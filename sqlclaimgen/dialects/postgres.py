@@ -109,8 +109,8 @@ class Postgres(Dialect):
             ]
         return tuple(settings)
 
-    def returned(self, expression: str, name: str, *, json: bool) -> str:
-        return f"CAST({expression} AS text) AS {name}" if json else expression
+    def returned(self, expression: str, name: str, kind: Kind) -> str:
+        return f"CAST({expression} AS text) AS {name}" if kind is Kind.JSON else expression
 
     def column_type(self, type: Type, *, key: bool = False) -> str:
         match type.kind:

@@ -26,6 +26,7 @@ _NAMES = {
     Kind.NUMERIC: "TEXT",
     Kind.DOUBLE: "REAL",
 }
+_INTEGERS = (Kind.SMALLINT, Kind.INT, Kind.BIGINT)
 
 
 class SQLite(Dialect):
@@ -67,6 +68,11 @@ class SQLite(Dialect):
 
     def lesser(self, expression: str, value: int) -> str:
         return f"MIN({expression}, {value})"
+
+    def returned(self, expression: str, name: str, kind: Kind) -> str:
+        # before 3.41 RETURNING makes floats of the integers of a table whose first column is REAL, but
+        # not of what is computed from them
+        return f"+{expression}" if kind in _INTEGERS else expression
 
     def largest(self, type: Type, spelled: str) -> int:
         return 2**63 - 1

@@ -35,6 +35,12 @@ class ColumnInSQL:
         """The parameter of `enqueue` that fills it: its field's name."""
         return self.column.field
 
+    @property
+    def inserted(self) -> str:
+        """What `enqueue` writes: the parameter, or the time of insertion where that is NULL."""
+        given = f":{self.parameter}"
+        return f"COALESCE({given}, {self.default})" if self.column.default_now else given
+
 
 class NamesInSQL:
     """What templates call `t`."""
@@ -54,6 +60,8 @@ class NamesInSQL:
         for role in Role:
             column = table.column(role)
             setattr(self, role.value, dialect.quote(column.name) if column else None)
+        id = dialect.quote(table.id.name)
+        self.returned_id = dialect.returned(id, id, table.id.type.kind)
         finished = finished_by(table)
         self.finished_by = finished.value if finished else None
         # a table of the user's may be called like a part of a statement

@@ -58,7 +58,7 @@
 {% endmacro %}
 
 {# One column as a claim returns it. #}
-{% macro out(c, a="") %}{{ t.dialect.returned(a ~ c.name, c.name, json=c.json) }}{% endmacro %}
+{% macro out(c, a="") %}{{ t.dialect.returned(a ~ c.name, c.name, c.column.type.kind) }}{% endmacro %}
 
 {# The Row's columns by name, out of a statement that returned them already. #}
 {% macro again() %}

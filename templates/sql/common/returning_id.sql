@@ -1,2 +1,2 @@
 
-RETURNING {{ t.id }}
+RETURNING {{ t.returned_id }}

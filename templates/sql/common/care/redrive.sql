@@ -12,7 +12,7 @@ SELECT {{ k.values_back("d.") | trim }}
 FROM {{ t.dead_table }} AS d
 WHERE {{ k.among("d.") }}
 ON CONFLICT DO NOTHING
-RETURNING {{ t.id }};
+RETURNING {{ t.returned_id }};
 
 -- name: redrive_remove
 -- Removes the dead letters that redrive brought back.
@@ -34,5 +34,5 @@ RETURNING {{ t.id }};
 UPDATE {{ t.table }}
 SET {{ k.brought_back() | trim }}
 WHERE {{ k.among() }} AND {{ k.given_up() | trim }}
-RETURNING {{ t.id }};
+RETURNING {{ t.returned_id }};
 {% endif %}

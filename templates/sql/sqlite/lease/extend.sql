@@ -9,7 +9,7 @@ UPDATE {{ t.table }} AS t
 SET {{ t.locked_until }} = :locked_until
 FROM {{ p.json_lists() }}
 WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
-RETURNING {{ t.id }};
+RETURNING {{ t.returned_id }};
 
 -- name: held
 -- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of

@@ -9,7 +9,7 @@ UPDATE {{ t.table }} AS t
 SET {{ t.locked_until }} = NULL
 FROM {{ p.json_lists() }}
 WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
-RETURNING {{ t.id }};
+RETURNING {{ t.returned_id }};
 
 -- name: give_back
 -- Gives rows back at once that a worker's stop, or a caller's decision, keeps from being settled{{ ", with their attempt" if t.attempt and not t.coarse_token }}.
@@ -25,7 +25,7 @@ SET {{ t.locked_until }} = NULL{% if t.attempt and not t.coarse_token %}, {{ t.a
 
 FROM {{ p.json_lists() }}
 WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
-RETURNING {{ t.id }};
+RETURNING {{ t.returned_id }};
 
 -- name: shorten
 -- Moves the expiry of rows nearer whose handlers run on after their worker's end{{ ", and gives their attempt back" if t.attempt }}.
@@ -38,4 +38,4 @@ SET {{ t.locked_until }} = :soon{% if t.attempt %}, {{ t.attempt }} = t.{{ t.att
 
 FROM {{ p.json_lists() }}
 WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
-RETURNING {{ t.id }};
+RETURNING {{ t.returned_id }};
