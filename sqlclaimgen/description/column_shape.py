@@ -69,7 +69,8 @@ class ColumnShape(Shape):
         default=None,
         description=(
             "The value of a new row that names none, written as the type has it: `0`, "
-            '`"new"`, `true`, `"2024-01-31"`; `"now"` is the time of insertion.'
+            '`"new"`, `true`, `"2024-01-31"`; `"now"` is the time of insertion, by the database\'s clock, '
+            "also where a new row gives None."
         ),
         examples=[0, "new", True, "now"],
     )

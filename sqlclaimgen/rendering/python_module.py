@@ -83,11 +83,11 @@ def _context(
             Form.ROW_LOCK: "RowLockDelivery",
             Form.ADVISORY_LOCK: "AdvisoryDelivery",
         }[table.form],
-        "row": [_field(column, types, None) for column in row],
-        "new": [_field(column, types, _default(column, types)) for column in new],
+        "row": [_field(column, types.annotation(column), None) for column in row],
+        "new": [_field(column, types.given(column), _default(column, types)) for column in new],
         "row_columns": [python_settings.column(column, types) for column in row],
         "new_columns": [python_settings.column(column, types) for column in new],
-        "id": _field(table.id, types, None),
+        "id": _field(table.id, types.annotation(table.id), None),
         "order": queues.arguments(table, plans)["order"],
         "retry_after": retry_after,
         "group_type": types.plain(group) if group else "",
@@ -165,8 +165,7 @@ def _outcomes(table: Table) -> list[str]:
     return made
 
 
-def _field(column: Column, types: Types, default: str | None) -> dict[str, str]:
-    annotation = types.annotation(column)
+def _field(column: Column, annotation: str, default: str | None) -> dict[str, str]:
     line = f"    {column.field}: {annotation}"
     if default is not None:
         whole = f"{line} = {default}"
@@ -181,7 +180,7 @@ def _default(column: Column, types: Types) -> str | None:
         return "_dataclasses.field(default_factory=_uuid.uuid4)"
     value = column.default
     if value is None:
-        return "None" if column.null else None
+        return "None" if column.null or column.default_now else None
     if column.type.kind is Kind.DOUBLE:
         plain = repr(float(value)).replace("e+", "e")
     elif column.type.kind in INTEGERS or isinstance(value, bool):

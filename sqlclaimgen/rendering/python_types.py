@@ -77,3 +77,8 @@ class Types:
         """The annotation of a field."""
         plain = self.plain(column)
         return f"{plain} | None" if column.null and plain != "_t.Any" else plain
+
+    def given(self, column: Column) -> str:
+        """The annotation of a field of New: None leaves the time of insertion to the database."""
+        annotation = self.annotation(column)
+        return f"{annotation} | None" if column.default_now and not column.null else annotation

@@ -64,7 +64,10 @@ def what(table: Table, dialect: Dialect, statement: str, name: str) -> str:
     """One parameter in words: its type and what to pass."""
     column = _column(table, statement, name)
     if column is not None:
-        return columns.spelled(table, column, dialect) + (" or NULL" if column.null else "")
+        absent = " or NULL" if column.null else ""
+        if column.default_now and column in columns.of_new(table):
+            absent = " or NULL, for the time of insertion"
+        return columns.spelled(table, column, dialect) + absent
     found = _times(table, dialect.time_literal).get(name) or _FIXED.get(name)
     if found is None:
         raise KeyError(f"a template of {dialect.name} uses :{name}, which nothing describes")

@@ -114,7 +114,7 @@ def plan(table: Table, dialect: Dialect) -> Plan:
 
 def _context(table: Table, dialect: Dialect, names: NamesInSQL) -> dict[str, Any]:
     enqueued = list(names.new)
-    values = [f":{column.parameter}" for column in names.new]
+    values = [column.inserted for column in names.new]
     for role, value in ((Role.ATTEMPT, "1"), (Role.STATUS, None), (Role.RETRY_AFTER, None)):
         column = table.column(role)
         if column is None:

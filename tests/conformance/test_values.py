@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import decimal
 import uuid
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime import RowInvalid, transaction
+from sqlclaimgen.runtime import NAMED, PYFORMAT, RowInvalid, transaction
 from tests.conformance.harness import Case, Stand, on_cases
 from tests.conformance.models import Colour, Level, Line, Order
 
@@ -221,3 +222,122 @@ def test_integers_behind_a_first_column_that_is_real(stand: Stand) -> None:
         for delivery in deliveries:
             delivery.ack(connection)
     assert stand.count == 0
+
+
+@on_cases(REAL_FIRST)
+def test_ids_behind_a_first_column_that_is_real_are_exact(stand: Stand) -> None:
+    high = 2**63 - 2
+    stand.database.execute(
+        f"INSERT INTO jobs (score, id, run_after, attempt) VALUES (7.0, {high - 1}, 0, 1)"
+    )
+    connection = stand.connect()
+    assert stand.module.enqueue(connection, stand.module.New(score=7.0)) == high
+    connection.commit()
+    with stand.claim(connection, 2) as deliveries:
+        first, second = deliveries
+        assert [first.row.id, second.row.id] == [high - 1, high]
+        assert stand.module.extend(connection, [first, second]) == []
+        first.ack(connection)
+        second.ack(connection)
+    assert stand.count == 0
+
+
+DEFAULTS = Case(
+    "defaults",
+    """
+    lease = "60s"
+    [table.jobs.columns]
+    id = { role = "id", type = "bigint", generated = true }
+    locked_until = { role = "locked_until" }
+    created_at = { type = "timestamp", default = "now" }
+    seen_at = { type = "timestamp(3)", null = true, default = "now" }
+    tries = { type = "smallint", default = 3 }
+    words = { type = "text", default = "it's" }
+    flag = { type = "boolean", default = true }
+    key = { type = "uuid", default = "6f1ab1c8-6d1a-4f0e-9f6e-111111111111" }
+    day = { type = "date", default = "2026-01-31" }
+    money = { type = "numeric(10,2)", default = "12.50" }
+    ratio = { type = "double", default = 0 }
+    """,
+)
+CONSTANTS: dict[str, Any] = {
+    "tries": 3,
+    "words": "it's",
+    "flag": True,
+    "key": uuid.UUID("6f1ab1c8-6d1a-4f0e-9f6e-111111111111"),
+    "day": datetime.date(2026, 1, 31),
+    "money": decimal.Decimal("12.50"),
+    "ratio": 0.0,
+}
+GIVEN = datetime.datetime(2026, 3, 4, 5, 6, 7, 891_000, UTC)
+
+
+def database_time(stand: Stand) -> datetime.datetime:
+    """The time by the clock that fills a default."""
+    [(value,)] = stand.database.execute(f"SELECT {stand.plan.dialect.now_default}")
+    return stand.codec.from_time(value)
+
+
+def inserted(stand: Stand, connection: Any) -> list[Any]:
+    """The rows that were added, in order, as a claim returns them."""
+    return [delivery.row for delivery in stand.claim(connection, 10)._deliveries]
+
+
+def check_defaults(stand: Stand, rows: list[Any], start: datetime.datetime) -> None:
+    """Of three rows the second one gave its times; the others have that of their insertion."""
+    # one millisecond: what SQLite tells the time in, and what seen_at holds
+    least, most = start - datetime.timedelta(milliseconds=1), database_time(stand)
+    assert len(rows) == 3
+    for row in rows:
+        assert {name: getattr(row, name) for name in CONSTANTS} == CONSTANTS
+    assert (rows[1].created_at, rows[1].seen_at) == (GIVEN, GIVEN)
+    for row in (rows[0], rows[2]):
+        assert least <= row.created_at <= most
+        assert least <= row.seen_at <= most + datetime.timedelta(milliseconds=1)
+
+
+@on_cases(DEFAULTS)
+def test_a_default_fills_what_a_new_row_leaves_out(stand: Stand) -> None:
+    connection = stand.connect()
+    new = stand.module.New
+    for name, value in CONSTANTS.items():
+        assert type(getattr(new(), name)) is type(value)
+    start = database_time(stand)
+    stand.module.enqueue(connection, new())
+    given = new(created_at=GIVEN, seen_at=GIVEN)
+    stand.module.enqueue_many(connection, [given, new(created_at=None, seen_at=None)])
+    connection.commit()
+    check_defaults(stand, inserted(stand, connection), start)
+
+
+@on_cases(DEFAULTS)
+def test_a_default_fills_what_the_statement_of_insert_leaves_out(stand: Stand) -> None:
+    connection = stand.connect()
+    new = stand.module.New
+    start = database_time(stand)
+    style = NAMED if stand.dialect == "sqlite" else PYFORMAT
+    for one in (new(), new(created_at=GIVEN, seen_at=GIVEN), new()):
+        statement, parameters = stand.module.insert(one, style)
+        connection.cursor().execute(statement, parameters)
+    connection.commit()
+    check_defaults(stand, inserted(stand, connection), start)
+
+
+@on_cases(DEFAULTS.with_(dialects=("postgres",)))
+def test_a_default_fills_what_a_new_row_leaves_out_over_asyncio(stand: Stand) -> None:
+    start = database_time(stand)
+    new = stand.module.New
+
+    async def main() -> None:
+        database: Any = stand.database
+        connection = await database.connect_async()
+        try:
+            await stand.module.enqueue_async(connection, new())
+            rows = [new(created_at=GIVEN, seen_at=GIVEN), new()]
+            await stand.module.enqueue_many_async(connection, rows)
+            await connection.commit()
+        finally:
+            await connection.close()
+
+    asyncio.run(main())
+    check_defaults(stand, inserted(stand, stand.connect()), start)
