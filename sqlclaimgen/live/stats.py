@@ -33,7 +33,7 @@ def look(table: Table, connection: Any, groups: Sequence[str]) -> Iterator[Look]
     """Count a table, or these groups of it. Raises ValueError for a group the table cannot have."""
     queue = queue_of(table, plans(table))
     for words, scope in _scopes(table, groups):
-        yield Look(table.key, words, stats(queue, connection, scope))
+        yield Look(table.key, words, stats(queue, connection, scope, Stats))
 
 
 def needs_group(table: Table) -> bool:

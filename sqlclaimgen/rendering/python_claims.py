@@ -116,6 +116,7 @@ def care(table: Table, plans: Sequence[Plan]) -> dict[str, Any]:
     names = [name for name in ("redrive", "purge") if name in made]
     return {
         "stats": stats,
+        "stats_type": "StatsWithDead" if "stats_dead" in made else "Stats",
         "redrive": "redrive" in made,
         "oldest": "redrive_oldest" in made,
         "purge": "purge" in made,

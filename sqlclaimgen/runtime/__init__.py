@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.runtime.care import Purged as Purged
     from sqlclaimgen.runtime.care import Redriven as Redriven
     from sqlclaimgen.runtime.care import Stats as Stats
+    from sqlclaimgen.runtime.care import StatsWithDead as StatsWithDead
     from sqlclaimgen.runtime.care import purge as purge
     from sqlclaimgen.runtime.care import redrive as redrive
     from sqlclaimgen.runtime.care import stats as stats
@@ -101,7 +102,7 @@ else:
             "claim_async enqueue_async enqueue_many_async extend_async purge_async redrive_async "
             "release_async settle_async stats_async"
         ),
-        "care": "Count Kept Purged Redriven Stats purge redrive stats",
+        "care": "Count Kept Purged Redriven Stats StatsWithDead purge redrive stats",
         "claims": "Claim",
         "claims_async": "AsyncClaim",
         "clock": "utcnow",

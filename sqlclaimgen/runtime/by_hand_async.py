@@ -15,7 +15,7 @@ from sqlclaimgen.runtime.outcomes import AnyOutcome
 from sqlclaimgen.runtime.protocols.care import Redriven
 from sqlclaimgen.runtime.protocols.purging import Purged
 from sqlclaimgen.runtime.protocols.scope import Scope
-from sqlclaimgen.runtime.protocols.stats import Stats
+from sqlclaimgen.runtime.protocols.stats import S
 from sqlclaimgen.runtime.queue import Queue
 
 D = TypeVar("D")
@@ -98,11 +98,11 @@ async def redrive_async(
 
 
 async def stats_async(
-    queue: Queue[Any, Any, Any, Any], conn: AsyncPostgresConnection, scope: Scope
-) -> Stats:
+    queue: Queue[Any, Any, Any, Any], conn: AsyncPostgresConnection, scope: Scope, kind: type[S]
+) -> S:
     """Count rows, as `stats` does."""
     session = async_session_of(conn, table=queue.table)
-    return await drive_async(session, caring.stats(queue, session, scope), table=queue.table)
+    return await drive_async(session, caring.stats(queue, session, scope, kind), table=queue.table)
 
 
 async def purge_async(

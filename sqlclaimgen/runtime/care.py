@@ -14,7 +14,9 @@ from sqlclaimgen.runtime.protocols.piecewise import Kept as Kept
 from sqlclaimgen.runtime.protocols.purging import Purged as Purged
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.stats import Count as Count
+from sqlclaimgen.runtime.protocols.stats import S
 from sqlclaimgen.runtime.protocols.stats import Stats as Stats
+from sqlclaimgen.runtime.protocols.stats import StatsWithDead as StatsWithDead
 from sqlclaimgen.runtime.queue import Queue
 
 Id = TypeVar("Id")
@@ -40,11 +42,11 @@ def redrive(
     return drive(session, caring.redrive(queue, session, ids, limit, stay), table=queue.table)
 
 
-def stats(queue: Queue[Any, Any, Any, Any], conn: Connection, scope: Scope) -> Stats:
-    """Count due, delayed, leased and dead rows, as far as 10,000 of each. Leaves no transaction open
-    that was not open before."""
+def stats(queue: Queue[Any, Any, Any, Any], conn: Connection, scope: Scope, kind: type[S]) -> S:
+    """Count due, delayed, leased and dead rows, as far as 10,000 of each, into a `kind` of Stats. Leaves
+    no transaction open that was not open before."""
     session = session_of(conn, table=queue.table)
-    return drive(session, caring.stats(queue, session, scope), table=queue.table)
+    return drive(session, caring.stats(queue, session, scope, kind), table=queue.table)
 
 
 def row_security(queue: Queue[Any, Any, Any, Any], conn: Connection) -> bool:

@@ -16,7 +16,7 @@ from sqlclaimgen.runtime.protocols.care import Redriven
 from sqlclaimgen.runtime.protocols.piecewise import Kept
 from sqlclaimgen.runtime.protocols.purging import Purged
 from sqlclaimgen.runtime.protocols.scope import Scope
-from sqlclaimgen.runtime.protocols.stats import Stats
+from sqlclaimgen.runtime.protocols.stats import S
 from sqlclaimgen.runtime.queue import Bound, Queue
 from sqlclaimgen.runtime.steps import Pause, Protocol, Rollback
 
@@ -51,10 +51,12 @@ def redrive(
     return back
 
 
-def stats(queue: Queue[Any, Any, Any, Any], state: State, scope: Scope) -> Protocol[Stats]:
+def stats(
+    queue: Queue[Any, Any, Any, Any], state: State, scope: Scope, kind: type[S]
+) -> Protocol[S]:
     """Count, and leave no transaction open that was not open before."""
     bound = queue.bind(state.dialect)
-    return (yield from _look(state, bound, counting.stats(bound, scope)))
+    return (yield from _look(state, bound, counting.stats(bound, scope, kind)))
 
 
 def row_security(queue: Queue[Any, Any, Any, Any], state: State) -> Protocol[bool]:

@@ -78,6 +78,13 @@ TABLES: dict[str, str] = {
     "lease_all": f"{ALL}\n{DEAD}claims = ['group', 'table']\n[columns]\n{EVERYTHING}{LEASED}",
     "lease_small": f"{ALL}\n[columns]\n{SMALL}{LEASED}",
     "lease_one": f"dialects = ['sqlite']\n[columns]\n{LEASED}",
+    "lease_now": f"""{ALL}
+[columns]
+id = {{ role = "id", type = "bigint", generated = true }}
+created_at = {{ type = "timestamp", default = "now" }}
+seen_at = {{ type = "timestamp(3)", null = true, default = "now" }}
+size = {{ type = "int", default = 3 }}
+{LEASED}""",
     "lease_group": f"""{ALL}
 max_attempts = 5
 dead_letter = {{ group = "\\"it's" }}

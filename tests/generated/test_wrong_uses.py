@@ -17,7 +17,7 @@ import psycopg
 import pymysql
 
 from app.models import Customer, Report
-from queues import advisory_small, lease_all, lease_small, row_lock_small
+from queues import advisory_small, lease_all, lease_now, lease_small, row_lock_small
 from sqlclaimgen.runtime import (
     NAMED,
     NUMERIC,
@@ -54,6 +54,22 @@ def by_hand(conn: psycopg.Connection) -> None:
             one.retry(conn)
 
 
+def look(conn: psycopg.Connection) -> int:
+    dead: int = lease_all.stats(conn, group="q").dead.value + lease_all.stats_table(conn).dead.value
+    unknown = lease_small.stats(conn).dead
+    return dead + (unknown.value if unknown else 0)
+
+
+def defaults(conn: psycopg.Connection, light: sqlite3.Connection) -> None:
+    lease_now.enqueue(conn, lease_now.New())
+    lease_now.enqueue(light, lease_now.New(created_at=datetime.now(UTC), seen_at=None))
+    with lease_now.claim(conn) as deliveries:
+        for delivery in deliveries:
+            made: datetime = delivery.row.created_at
+            size: int = delivery.row.size
+            delivery.ack(conn) if made and size else delivery.retry(conn)
+
+
 async def over_asyncio(conn: psycopg.AsyncConnection) -> int:
     new = lease_all.New(id=1, queue="q", customer=Customer("c"), payload=Report(id=7))
     async with lease_all.claim_async(conn, group="q", limit=10) as deliveries:
@@ -67,7 +83,8 @@ async def over_asyncio(conn: psycopg.AsyncConnection) -> int:
             await one.retry_async(conn)
     numbered: tuple[str, tuple[object, ...]] = lease_all.insert(new, NUMERIC, dialect="postgres")
     named: tuple[str, dict[str, object]] = lease_all.insert(new, NAMED, dialect="sqlite")
-    dead = (await lease_all.redrive_async(conn, limit=len(numbered) + len(named)))[0]
+    seen: int = (await lease_all.stats_async(conn, group="q")).dead.value
+    dead = seen + (await lease_all.redrive_async(conn, limit=len(numbered) + len(named)))[0]
     return dead + await lease_all.enqueue_async(conn, new, at=datetime.now(UTC))
 
 
@@ -93,7 +110,7 @@ import psycopg
 import pymysql
 
 from app.models import Customer, Report
-from queues import advisory_small, lease_all, lease_one, lease_small, row_lock_small
+from queues import advisory_small, lease_all, lease_now, lease_one, lease_small, row_lock_small
 from sqlclaimgen.runtime import NUMERIC, AsyncWorker, DeadLetter, RetryAfter, Worker, transaction_async
 
 new = lease_all.New(id=1, queue="q", customer=Customer("c"), payload=Report(id=7))
@@ -110,6 +127,9 @@ def wrong(
     small.dead_letter(conn)  # E no such outcome
     small.attempt  # E counts nothing
     lease_small.RetryAfter  # E no such name
+    lease_small.stats(conn).dead.value  # E no dead letters
+    lease_now.New(created_at="now")  # E a datetime
+    lease_now.New(size=None)  # E an int
     lease_small.claim(conn, group="q")  # E no group
     lease_all.claim(conn, limit=3)  # E group missing
     lease_all.claim(conn, group=7)  # E group is text

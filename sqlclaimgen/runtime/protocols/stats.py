@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.queue import Bound
@@ -55,6 +55,17 @@ class Stats:
         return max((self.at - self.oldest_due).total_seconds(), 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class StatsWithDead(Stats):
+    """What a table that has dead letters holds, or a group of it."""
+
+    dead: Count
+    """Dead letters of the whole table."""
+
+
+S = TypeVar("S", bound=Stats)
+
+
 @dataclass(slots=True)
 class _Tally:
     due: int = 0
@@ -70,8 +81,9 @@ class _Tally:
         return Count(min(value, CAP), name in self.more or value > CAP)
 
 
-def stats(bound: Bound, scope: Scope) -> Protocol[Stats]:
-    """Count. No statement looks at more than CAP + 1 rows: a table of any size is cheap to look at."""
+def stats(bound: Bound, scope: Scope, kind: type[S]) -> Protocol[S]:
+    """Count, into a `kind` of Stats. No statement looks at more than CAP + 1 rows: a table of any size is
+    cheap to look at."""
     now = bound.now()
     tally = _Tally()
     parameters: dict[str, Any] = {"now": bound.codec.time(now), "most": CAP + 1}
@@ -99,7 +111,7 @@ def stats(bound: Bound, scope: Scope) -> Protocol[Stats]:
         result = yield from bound.run("stats_dead", parameters)
         tally.dead = int(result.rows[0][0])
     hidden = yield from row_security(bound)
-    return Stats(
+    return kind(
         due=tally.count("due"),
         delayed=tally.count("delayed") if bound.queue.retry_after is not None else None,
         in_work=tally.count("in_work") if bound.queue.lease is not None else None,
