@@ -34,16 +34,17 @@ class Reading:
     """What the database's clock said last. Between two readings this host's monotonic clock counts on,
     which nobody sets: the wall clock of this host does not matter."""
 
-    __slots__ = ("_at", "_time")
+    __slots__ = ("_answered", "_at", "_time")
 
     def __init__(self) -> None:
         self._time: datetime | None = None
         self._at = 0.0
+        self._answered = 0.0
 
     def take(self, said: datetime, asked: float, answered: float) -> None:
         """Remember what the clock said, at some moment between two monotonic times in seconds: the
         middle of them is wrong by half of what it took, at most."""
-        self._time, self._at = said, (asked + answered) / 2
+        self._time, self._at, self._answered = said, (asked + answered) / 2, answered
 
     @property
     def fresh(self) -> bool:
@@ -56,3 +57,11 @@ class Reading:
         if self._time is None:
             return None
         return self._time + timedelta(seconds=time.monotonic() - self._at)
+
+    @property
+    def earliest(self) -> datetime | None:
+        """The earliest that the database's time can be now, as if it was read when the answer came; None
+        before the first reading."""
+        if self._time is None:
+            return None
+        return self._time + timedelta(seconds=time.monotonic() - self._answered)

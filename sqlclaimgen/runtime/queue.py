@@ -185,3 +185,10 @@ class Bound:
         if not self.queue.database_clock:
             return self.queue.clock()
         return utcnow() if self.codec.in_process else self.reading.now or self.queue.clock()
+
+    def earliest(self) -> datetime:
+        """The earliest that it can be now, for what is due at once: a reading of the database's clock that
+        was off would put it into the future, where the next claim does not find it."""
+        if not self.queue.database_clock or self.codec.in_process:
+            return self.now()
+        return self.reading.earliest or self.queue.clock()

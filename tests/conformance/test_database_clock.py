@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sqlclaimgen.dialects import DIALECTS
 from sqlclaimgen.runtime import utcnow
+from sqlclaimgen.runtime.clock import Reading
 from tests.servers import Database
 from tests.support.generated import generate
 
@@ -71,6 +74,56 @@ def test_a_row_is_due_at_once(sqlite_database: Database, tmp_path: Path) -> None
         with jobs.claim(conn) as deliveries:
             [delivery] = deliveries
             delivery.ack(conn)
+
+
+@pytest.fixture(name="slow_reading")
+def _slow_reading(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[datetime]]:
+    """Each reading of the clock is taken for the end of a round trip of 40 seconds: its middle is 20 seconds
+    ahead of the database's clock, longer than anything a test waits for."""
+    taken: list[datetime] = []
+    take = Reading.take
+
+    def slow(self: Reading, said: datetime, asked: float, answered: float) -> None:
+        taken.append(said)
+        take(self, said, answered - 40, answered)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Reading, "take", slow)
+        yield taken
+
+
+@pytest.mark.parametrize("by", ["enqueue", "retry", "retry_after", "redrive"])
+def test_a_reading_that_is_off_puts_no_row_into_the_future(
+    database: Database, tmp_path: Path, slow_reading: list[datetime], by: str
+) -> None:
+    if database.dialect == "sqlite":
+        pytest.skip("its clock is this host's and is not read")
+    dead = 'max_attempts = 3\ndead_letter = {{ table = "jobs_dead" }}\n[table.jobs.columns]'
+    toml = TOML.replace("[table.jobs.columns]", dead).format(clock="database")
+    generated = generate(toml, tmp_path)
+    generated.install(database, "jobs")
+    jobs = generated.module("jobs")
+    conn = database.connect(autocommit=True)
+    id = jobs.enqueue(conn, jobs.New())
+    if by != "enqueue":
+        with jobs.claim(conn) as deliveries:
+            [delivery] = deliveries
+            if by == "retry":
+                delivery.retry(conn)
+            elif by == "retry_after":
+                delivery.retry_after(conn, timedelta(0))
+            else:
+                delivery.dead_letter(conn)
+        if by == "redrive":
+            assert jobs.redrive(conn, ids=[id]) == [id]
+    assert slow_reading
+    [(due, now)] = database.execute(f"SELECT retry_after, {clock_of(database)} FROM jobs")
+    assert due <= now
+
+
+def clock_of(database: Database) -> str:
+    """The expression of the database's time."""
+    return DIALECTS[database.dialect].now_default
 
 
 def test_with_the_hosts_clock_it_would_not_be_due(database: Database, tmp_path: Path) -> None:

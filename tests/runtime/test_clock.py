@@ -57,6 +57,16 @@ def test_a_late_answer_is_asked_again(
     assert read.now == NOW + timedelta(seconds=2.1)
 
 
+def test_the_earliest_that_it_can_be_is_as_if_it_was_read_when_the_answer_came(
+    passed: SimpleNamespace,
+) -> None:
+    read, _ = reading([0.8], passed)
+    assert read.earliest == NOW
+    passed.seconds += 2
+    assert read.earliest == NOW + timedelta(seconds=2)
+    assert read.now == NOW + timedelta(seconds=2.4)
+
+
 def test_nobody_goes_by_answers_that_are_all_late(passed: SimpleNamespace) -> None:
     with pytest.raises(StatementFailed, match=r"took 3\.5 seconds to answer") as refused:
         reading([3.5] * 4, passed)

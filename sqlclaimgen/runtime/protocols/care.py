@@ -106,7 +106,7 @@ def _page(
 ) -> Protocol[None]:
     # what a try found that was undone
     done.tried, done.back, done.queued, done.refused = (), [], [], {}
-    parameters = {"now": _now(bound), "limit": limit + len(stay)}
+    parameters = {"now": _due(bound), "limit": limit + len(stay)}
     listed = yield from bound.run("redrive_oldest", parameters)
     found = [_key(bound, row[0]) for row in listed.rows]
     done.tried = sorted([id for id in found if id not in stay][:limit])
@@ -132,7 +132,7 @@ def _move(bound: Bound, done: _Moved, *, joined: bool) -> Protocol[None]:
     """Bring `done.tried` back, and say in `done` what became of them."""
     found = done.tried
     if bound.has("redrive_lock"):
-        locked = yield from bound.run("redrive_lock", {"now": _now(bound), **_named(bound, found)})
+        locked = yield from bound.run("redrive_lock", {"now": _due(bound), **_named(bound, found)})
         found = sorted(_key(bound, row[0]) for row in locked.rows)
     if not found:
         return
@@ -175,7 +175,7 @@ def _compare(bound: Bound, locked: int, written: int) -> None:
 
 
 def _write(bound: Bound, ids: Sequence[Any]) -> Protocol[Result]:
-    return (yield from bound.run("redrive", {"now": _now(bound), **_named(bound, ids)}))
+    return (yield from bound.run("redrive", {"now": _due(bound), **_named(bound, ids)}))
 
 
 def _named(bound: Bound, ids: Sequence[Any]) -> dict[str, Any]:
@@ -188,10 +188,11 @@ def _key(bound: Bound, raw: Any) -> Any:
     return bound.id(decoded_id(bound, raw))
 
 
-def _now(bound: Bound) -> Any:
+def _due(bound: Bound) -> Any:
+    """The time from which what comes back is due: now."""
     column = bound.queue.retry_after
     kind = column.kind if column is not None else "timestamp(6)"
-    return bound.codec.encode(kind, bound.now())
+    return bound.codec.encode(kind, bound.earliest())
 
 
 def _nested(body: Protocol[T]) -> Protocol[T]:

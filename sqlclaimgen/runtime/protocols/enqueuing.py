@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlclaimgen.runtime.errors import AlreadyQueued, FaultKind, StatementFailed, ValueRefused
 from sqlclaimgen.runtime.outcomes import checked_delay
-from sqlclaimgen.runtime.protocols.outcomes import due_at
+from sqlclaimgen.runtime.protocols.outcomes import due_after
 from sqlclaimgen.runtime.queue import Bound, Column
 from sqlclaimgen.runtime.steps import Protocol
 from sqlclaimgen.runtime.values import check_text, encoded
@@ -41,7 +41,7 @@ def parameters(bound: Bound, new: Any, delay: timedelta, at: datetime | None) ->
     checked_delay(delay)
     values = {column.field: _encoded(bound, column, new) for column in queue.enqueued}
     if queue.retry_after is not None:
-        due = due_at(bound.now(), delay) if at is None else _checked_time(bound, at, delay)
+        due = due_after(bound, delay) if at is None else _checked_time(bound, at, delay)
         values[queue.retry_after.field] = bound.codec.encode(queue.retry_after.kind, due)
     return values
 

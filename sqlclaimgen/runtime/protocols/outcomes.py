@@ -115,6 +115,11 @@ def due_at(now: datetime, delay: timedelta) -> datetime:
     return now + min(max(delay, timedelta(0)), MAX_DELAY)
 
 
+def due_after(bound: Bound, delay: timedelta) -> datetime:
+    """The time a row is due that is written now: without a delay it is found by the next claim."""
+    return due_at(bound.now() if delay > timedelta(0) else bound.earliest(), delay)
+
+
 def write(
     bound: Bound, outcome: AnyOutcome, fence: Mapping[str, Any], row_id: Any
 ) -> Protocol[bool]:
@@ -184,9 +189,9 @@ def _spelled(bound: Bound, outcome: AnyOutcome) -> tuple[str, dict[str, Any]]:
             return "ack", {"now": bound.codec.time(now)}
         case Retry(error):
             text = bounded(error, bound.queue.error_length)
-            return "retry", {"now": bound.codec.encode(kind, now), "error": text}
+            return "retry", {"now": bound.codec.encode(kind, bound.earliest()), "error": text}
         case RetryAfter(delay, error):
-            due = bound.codec.encode(kind, due_at(now, delay))
+            due = bound.codec.encode(kind, due_after(bound, delay))
             text = bounded(error, bound.queue.error_length)
             return "retry_after", {"due": due, "error": text}
         case DeadLetter(reason, error):
