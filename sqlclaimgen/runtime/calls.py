@@ -247,9 +247,10 @@ def _proven(state: State) -> None:
 def idle(state: State, table: str, statement: str) -> None:
     """Raise TransactionOpen for a statement that commits by itself, where a transaction is open."""
     if state.in_transaction:
+        way_out = state.always_in_transaction or "Commit it first, or use another connection"
         raise TransactionOpen(
             f"{table}: {statement} begins and commits a transaction of its own, and this connection has "
-            "one open. Commit it first, or use another connection.",
+            f"one open. {way_out}.",
             table=table,
             statement=statement,
         )

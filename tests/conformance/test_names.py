@@ -327,3 +327,39 @@ def test_names_with_marks_reach_the_database(
         [delivery] = deliveries
         assert {name: getattr(delivery.row, name) for name in values} == values
         delivery.ack(connection)
+
+
+def liking(form: str, head: str, token: str = "") -> Case:
+    """A table whose condition has a pattern, in which `!` escapes."""
+    return Case(
+        form,
+        f"""
+        where = "kind NOT LIKE 'a!_%' ESCAPE '!'"
+        {head}
+        [table.jobs.columns]
+        id = {{ role = "id", type = "bigint", generated = true }}
+        kind = {{ type = "text" }}
+        {token}
+        """,
+        dialects=ALL_DIALECTS if head or token else ("postgres", "mysql", "mariadb"),
+    )
+
+
+@on_cases(
+    liking("lease-like", "", 'locked_until = { role = "locked_until" }'),
+    liking("advisory-like", 'advisory_lock = "jobs-{id}"'),
+    liking("row-lock-like", ""),
+)
+def test_a_condition_with_a_pattern_and_an_escape(stand: Stand) -> None:
+    kinds = ("a_b", "ab", "a!_b", "a_", "b%")
+    connection = stand.connect()
+    stand.module.enqueue_many(connection, [stand.module.New(kind=kind) for kind in kinds])
+    connection.commit()
+    claimed = []
+    for _ in kinds:
+        with stand.claim(connection) as deliveries:
+            for delivery in deliveries:
+                claimed.append(delivery.row.kind)
+                delivery.ack(connection)
+    assert claimed == ["ab", "a!_b", "b%"]
+    assert sorted(row["kind"] for row in stand.rows()) == ["a_", "a_b"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -25,7 +28,10 @@ from sqlclaimgen.runtime import (
 from tests.conformance.cases import FULL, MARKED, PLAIN
 from tests.conformance.harness import Stand, on_cases
 from tests.conformance.test_claiming import rows
+from tests.generated.test_determinism import interpreters
+from tests.servers import Database
 from tests.support import deadlocks
+from tests.support.generated import generate
 
 autocommit = pytest.mark.parametrize("autocommit", [False, True], ids=["implicit", "autocommit"])
 
@@ -453,3 +459,85 @@ def test_a_commit_that_the_connection_ignores_is_made(stand: Stand) -> None:
     assert stand.unfinished == 1
     assert [row["note"] for row in stand.rows()] == [None, "again"]
     connection.close()
+
+
+class AlwaysOpen(sqlite3.Connection):
+    """What `autocommit=False` does to a connection of sqlite3, from Python 3.12 on: the next transaction
+    begins when one ends."""
+
+    autocommit = False
+
+    @property
+    def in_transaction(self) -> bool:
+        return True
+
+
+def says_the_setting(text: str) -> bool:
+    """Whether an error names `autocommit=False` and the way out, and not a commit, which does not help."""
+    return (
+        "autocommit=False of sqlite3 keeps a transaction open" in text
+        and "Connect with autocommit=True, or leave autocommit out." in text
+        and "Commit it first" not in text
+    )
+
+
+@on_cases(FULL.with_(dialects=("sqlite",)))
+def test_a_connection_that_always_has_a_transaction_open_is_refused_with_its_setting(
+    stand: Stand,
+) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect(isolation_level=None, factory=AlwaysOpen)
+    with pytest.raises(TransactionOpen) as refused, stand.claim(connection):
+        pass
+    assert says_the_setting(str(refused.value))
+    ordinary = stand.connect()
+    ordinary.execute("UPDATE jobs SET note = 'mine'")
+    with pytest.raises(TransactionOpen, match="Commit it first, or use another connection"):
+        stand.claim(ordinary)
+    ordinary.rollback()
+    assert stand.unfinished == 1
+
+
+CLAIM = """
+import json, sqlite3, sys
+sys.path[:0] = sys.argv[2:]
+from queues import jobs
+from sqlclaimgen.runtime import TransactionOpen
+
+connection = sqlite3.connect(sys.argv[1], autocommit=False)
+connection.commit()
+try:
+    with jobs.claim(connection):
+        pass
+except TransactionOpen as error:
+    refused = str(error)
+connection.close()
+with jobs.claim(sqlite3.connect(sys.argv[1], autocommit=True)) as deliveries:
+    print(json.dumps([refused, len(list(deliveries))]))
+"""
+
+
+def test_autocommit_of_a_newer_python_is_refused_with_its_setting(
+    sqlite_database: Database, tmp_path: Path
+) -> None:
+    newer = [path for version, path in interpreters().items() if version != "3.11"]
+    if sys.version_info >= (3, 12):
+        newer.append(Path(sys.executable))
+    if not newer:
+        pytest.skip("no Python 3.12 or newer here")
+    generated = generate(
+        'format = 1\n[table.jobs.columns]\nid = { role = "id", type = "bigint" }\nlocked_until = {}\n',
+        tmp_path,
+    )
+    generated.install(sqlite_database, "jobs")
+    sqlite_database.execute("INSERT INTO jobs (id) VALUES (1)")
+    path = sqlite_database.dsn.removeprefix("sqlite:///")
+    places = [str(tmp_path), str(Path(__file__).parents[2])]
+    for python in newer:
+        done = subprocess.run(
+            [python, "-c", CLAIM, path, *places], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        refused, claimed = json.loads(done.stdout)
+        assert says_the_setting(refused)
+        assert claimed == 1

@@ -60,6 +60,12 @@ class State(Protocol):
         """Whether a transaction is open."""
         ...
 
+    @property
+    def always_in_transaction(self) -> str | None:
+        """The setting by which the driver begins the next transaction as soon as one ends, and the way
+        out; None without such a setting."""
+        ...
+
     def asked_in_transaction(self) -> bool:
         """The same, asked of the server where its answers do not tell."""
         ...
@@ -88,6 +94,12 @@ class Session(ABC):
     @abstractmethod
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
+
+    @property
+    def always_in_transaction(self) -> str | None:
+        """The setting by which the driver begins the next transaction as soon as one ends, and the way
+        out; None without such a setting."""
+        return None
 
     def asked_in_transaction(self) -> bool:
         """The same, asked of the server where its answers do not tell."""

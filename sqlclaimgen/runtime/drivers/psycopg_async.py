@@ -51,6 +51,7 @@ class AsyncPsycopgSession:
 
     dialect: str = "postgres"
     knows_transactions: bool = True
+    always_in_transaction: str | None = None
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection

@@ -57,6 +57,16 @@ class SQLiteSession(Session):
         return not self.broken and bool(self.connection.in_transaction)
 
     @property
+    def always_in_transaction(self) -> str | None:
+        # not LEGACY_TRANSACTION_CONTROL, which is -1: there a write begins one
+        if getattr(self.connection, "autocommit", None) is not False:
+            return None
+        return (
+            "autocommit=False of sqlite3 keeps a transaction open at all times, also after a commit. Connect "
+            "with autocommit=True, or leave autocommit out"
+        )
+
+    @property
     def broken(self) -> bool:
         try:
             return bool(self.connection.total_changes < 0)
