@@ -300,16 +300,26 @@ def stats(
     conn: Connection,
     *,
     group: int,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows of one group that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.group(group))
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.group(group),
+        _runtime.StatsWithDead,
+    )
 
 
 def stats_table(
     conn: Connection,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.TABLE)
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.TABLE,
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload
@@ -381,16 +391,26 @@ async def stats_async(
     conn: AsyncConnection,
     *,
     group: int,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows of one group that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.group(group))
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.group(group),
+        _runtime.StatsWithDead,
+    )
 
 
 async def stats_table_async(
     conn: AsyncConnection,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.TABLE)
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.TABLE,
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload
@@ -1357,7 +1377,7 @@ WHERE "entry" = (
         SELECT 1 FROM "ledger" AS b
         WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
     )
-RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "attempt"\
+RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt"\
 """,
         "claim_table": """\
 UPDATE "ledger"
@@ -1374,7 +1394,7 @@ WHERE "entry" IN (
 )
     AND "booked_at" IS NULL AND "book_after" <= :now
         AND ("locked_until" IS NULL OR "locked_until" <= :now)
-RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "attempt"\
+RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt"\
 """,
         "extend": """\
 UPDATE "ledger" AS t
@@ -1386,7 +1406,7 @@ FROM (
 ) AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
-RETURNING "entry"\
+RETURNING +"entry"\
 """,
         "held": """\
 SELECT t."entry", t."locked_until"
@@ -1408,7 +1428,7 @@ FROM (
 ) AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
-RETURNING "entry"\
+RETURNING +"entry"\
 """,
         "give_back": """\
 UPDATE "ledger" AS t
@@ -1420,7 +1440,7 @@ FROM (
 ) AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
-RETURNING "entry"\
+RETURNING +"entry"\
 """,
         "shorten": """\
 UPDATE "ledger" AS t
@@ -1432,7 +1452,7 @@ FROM (
 ) AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
-RETURNING "entry"\
+RETURNING +"entry"\
 """,
         "ack": """\
 UPDATE "ledger"
@@ -1479,7 +1499,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
         "enqueue": """\
 INSERT INTO "ledger" ("account", "cents", "text", "attempt", "book_after")
 VALUES (:account, :cents, :text, 1, :book_after)
-RETURNING "entry"\
+RETURNING +"entry"\
 """,
         "redrive_oldest": """\
 SELECT d."entry" FROM "ledger_rejected" AS d
@@ -1494,7 +1514,7 @@ SELECT d."entry", d."account", :now, 1, NULL, NULL, d."cents", COALESCE(d."text"
 FROM "ledger_rejected" AS d
 WHERE d."entry" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
-RETURNING "entry"\
+RETURNING +"entry"\
 """,
         "redrive_remove": """\
 DELETE FROM "ledger_rejected"

@@ -270,9 +270,14 @@ def release(
 
 def stats(
     conn: Connection,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.ONLY)
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.ONLY,
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload
@@ -342,9 +347,14 @@ async def release_async(
 
 async def stats_async(
     conn: AsyncConnection,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.ONLY)
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.ONLY,
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload

@@ -232,7 +232,12 @@ def stats(
     conn: Connection,
 ) -> _runtime.Stats:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.ONLY)
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.ONLY,
+        _runtime.Stats,
+    )
 
 
 def purge(
@@ -255,7 +260,12 @@ async def stats_async(
     conn: AsyncConnection,
 ) -> _runtime.Stats:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.ONLY)
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.ONLY,
+        _runtime.Stats,
+    )
 
 
 async def purge_async(

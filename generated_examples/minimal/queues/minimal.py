@@ -171,14 +171,24 @@ def stats(
     conn: Connection,
 ) -> _runtime.Stats:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.ONLY)
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.ONLY,
+        _runtime.Stats,
+    )
 
 
 async def stats_async(
     conn: AsyncConnection,
 ) -> _runtime.Stats:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.ONLY)
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.ONLY,
+        _runtime.Stats,
+    )
 
 
 _SQL: dict[str, dict[str, str]] = {

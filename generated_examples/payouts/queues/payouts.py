@@ -256,9 +256,14 @@ def claim_async(
 
 def stats(
     conn: Connection,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.ONLY)
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.ONLY,
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload
@@ -312,9 +317,14 @@ def purge(
 
 async def stats_async(
     conn: AsyncConnection,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.ONLY)
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.ONLY,
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload

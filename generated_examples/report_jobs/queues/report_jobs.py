@@ -300,16 +300,26 @@ def stats(
     conn: Connection,
     *,
     group: str,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows of one group that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.group(group))
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.group(group),
+        _runtime.StatsWithDead,
+    )
 
 
 def stats_table(
     conn: Connection,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.TABLE)
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.TABLE,
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload
@@ -381,16 +391,26 @@ async def stats_async(
     conn: AsyncConnection,
     *,
     group: str,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows of one group that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.group(group))
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.group(group),
+        _runtime.StatsWithDead,
+    )
 
 
 async def stats_table_async(
     conn: AsyncConnection,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.TABLE)
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.TABLE,
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload
@@ -1405,7 +1425,7 @@ WHERE "job_id" IN (
     )) AS due
     LIMIT :limit
 )
-RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",
+RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt"\
 """,
         "claim_table": """\
@@ -1431,7 +1451,7 @@ WHERE "job_id" IN (
     )) AS due
     LIMIT :limit
 )
-RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",
+RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt"\
 """,
         "extend": """\
@@ -1444,7 +1464,7 @@ FROM (
 ) AS h
 WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."processed_at" IS NULL
-RETURNING "job_id"\
+RETURNING +"job_id"\
 """,
         "held": """\
 SELECT t."job_id", t."locked_until"
@@ -1466,7 +1486,7 @@ FROM (
 ) AS h
 WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."processed_at" IS NULL
-RETURNING "job_id"\
+RETURNING +"job_id"\
 """,
         "give_back": """\
 UPDATE "report_jobs" AS t
@@ -1478,7 +1498,7 @@ FROM (
 ) AS h
 WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."processed_at" IS NULL
-RETURNING "job_id"\
+RETURNING +"job_id"\
 """,
         "shorten": """\
 UPDATE "report_jobs" AS t
@@ -1490,7 +1510,7 @@ FROM (
 ) AS h
 WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."processed_at" IS NULL
-RETURNING "job_id"\
+RETURNING +"job_id"\
 """,
         "ack": """\
 UPDATE "report_jobs"
@@ -1539,7 +1559,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
 INSERT INTO "report_jobs" ("queue", "urgency", "customer", "payload", "note", "attempt",
     "retry_after")
 VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after)
-RETURNING "job_id"\
+RETURNING +"job_id"\
 """,
         "redrive_oldest": """\
 SELECT d."job_id" FROM "report_jobs_dead" AS d
@@ -1555,7 +1575,7 @@ SELECT d."job_id", d."queue", COALESCE(d."urgency", 0), d."customer", :now, 1, N
 FROM "report_jobs_dead" AS d
 WHERE d."job_id" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
-RETURNING "job_id"\
+RETURNING +"job_id"\
 """,
         "redrive_remove": """\
 DELETE FROM "report_jobs_dead"

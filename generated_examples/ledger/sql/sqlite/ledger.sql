@@ -97,7 +97,7 @@ WHERE "entry" = (
         SELECT 1 FROM "ledger" AS b
         WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
     )
-RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "attempt";
+RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt";
 
 -- name: claim_table
 -- Takes the heads of the groups that walk found, and counts the attempt.
@@ -125,7 +125,7 @@ WHERE "entry" IN (
 )
     AND "booked_at" IS NULL AND "book_after" <= :now
         AND ("locked_until" IS NULL OR "locked_until" <= :now)
-RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "attempt";
+RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt";
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote.
@@ -144,7 +144,7 @@ FROM (
 ) AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
-RETURNING "entry";
+RETURNING +"entry";
 
 -- name: held
 -- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
@@ -179,7 +179,7 @@ FROM (
 ) AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
-RETURNING "entry";
+RETURNING +"entry";
 
 -- name: give_back
 -- Gives rows back at once that a worker's stop, or a caller's decision, keeps from being settled, with their attempt.
@@ -197,7 +197,7 @@ FROM (
 ) AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
-RETURNING "entry";
+RETURNING +"entry";
 
 -- name: shorten
 -- Moves the expiry of rows nearer whose handlers run on after their worker's end, and gives their attempt back.
@@ -216,7 +216,7 @@ FROM (
 ) AS h
 WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."booked_at" IS NULL
-RETURNING "entry";
+RETURNING +"entry";
 
 -- name: ack
 -- Finishes the row: it stays, marked. No row: the lease is lost.
@@ -332,7 +332,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
 -- Runs: once per row.
 INSERT INTO "ledger" ("account", "cents", "text", "attempt", "book_after")
 VALUES (:account, :cents, :text, 1, :book_after)
-RETURNING "entry";
+RETURNING +"entry";
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
@@ -361,7 +361,7 @@ SELECT d."entry", d."account", :now, 1, NULL, NULL, d."cents", COALESCE(d."text"
 FROM "ledger_rejected" AS d
 WHERE d."entry" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
-RETURNING "entry";
+RETURNING +"entry";
 
 -- name: redrive_remove
 -- Removes the dead letters that redrive brought back.

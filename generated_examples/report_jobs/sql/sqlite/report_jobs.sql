@@ -37,7 +37,7 @@ WHERE "job_id" IN (
     )) AS due
     LIMIT :limit
 )
-RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",
+RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt";
 
 -- name: claim_table
@@ -74,7 +74,7 @@ WHERE "job_id" IN (
     )) AS due
     LIMIT :limit
 )
-RETURNING "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note",
+RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt";
 
 -- name: extend
@@ -94,7 +94,7 @@ FROM (
 ) AS h
 WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."processed_at" IS NULL
-RETURNING "job_id";
+RETURNING +"job_id";
 
 -- name: held
 -- Reads which of the rows that extend left out still hold their token, or an expiry that was sent, and which of
@@ -129,7 +129,7 @@ FROM (
 ) AS h
 WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."processed_at" IS NULL
-RETURNING "job_id";
+RETURNING +"job_id";
 
 -- name: give_back
 -- Gives rows back at once that a worker's stop, or a caller's decision, keeps from being settled, with their attempt.
@@ -147,7 +147,7 @@ FROM (
 ) AS h
 WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."processed_at" IS NULL
-RETURNING "job_id";
+RETURNING +"job_id";
 
 -- name: shorten
 -- Moves the expiry of rows nearer whose handlers run on after their worker's end, and gives their attempt back.
@@ -166,7 +166,7 @@ FROM (
 ) AS h
 WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
     AND t."processed_at" IS NULL
-RETURNING "job_id";
+RETURNING +"job_id";
 
 -- name: ack
 -- Finishes the row: it stays, marked. No row: the lease is lost.
@@ -286,7 +286,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
 INSERT INTO "report_jobs" ("queue", "urgency", "customer", "payload", "note", "attempt",
     "retry_after")
 VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after)
-RETURNING "job_id";
+RETURNING +"job_id";
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
@@ -316,7 +316,7 @@ SELECT d."job_id", d."queue", COALESCE(d."urgency", 0), d."customer", :now, 1, N
 FROM "report_jobs_dead" AS d
 WHERE d."job_id" IN (SELECT value FROM json_each(:ids))
 ON CONFLICT DO NOTHING
-RETURNING "job_id";
+RETURNING +"job_id";
 
 -- name: redrive_remove
 -- Removes the dead letters that redrive brought back.

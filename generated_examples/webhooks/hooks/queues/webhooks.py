@@ -271,9 +271,14 @@ def stats(
     conn: Connection,
     *,
     group: str,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows of one group that are due, delayed, in work and dead, up to 10,000."""
-    return _runtime.stats(QUEUE, conn, _runtime.group(group))
+    return _runtime.stats(
+        QUEUE,
+        conn,
+        _runtime.group(group),
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload
@@ -329,9 +334,14 @@ async def stats_async(
     conn: AsyncConnection,
     *,
     group: str,
-) -> _runtime.Stats:
+) -> _runtime.StatsWithDead:
     """Count the rows of one group that are due, delayed, in work and dead, up to 10,000."""
-    return await _runtime.stats_async(QUEUE, conn, _runtime.group(group))
+    return await _runtime.stats_async(
+        QUEUE,
+        conn,
+        _runtime.group(group),
+        _runtime.StatsWithDead,
+    )
 
 
 @_t.overload
