@@ -402,4 +402,4 @@ def test_the_text_says_what_a_live_id_does_to_the_statement(stand: Stand) -> Non
     text = (stand.generated.folder / "sql" / stand.dialect / "jobs.sql").read_text("utf-8")
     block = text.partition("-- name: redrive\n")[2].partition("-- Runs:")[0]
     said = "passed over" if stand.dialect in ("postgres", "sqlite") else "fails the statement"
-    assert "One whose id or its slip is in jobs" in block and said in block
+    assert "One whose id or its slip is in the work table" in block and said in block
