@@ -145,7 +145,7 @@ class LeaseEngine:
         for other in self._hands.now():
             if other.delivery.id == delivery.id and not other.delivery.settled:
                 # its lease had run out, and this is the claim that took it
-                other.delivery.lost = True
+                other.let_go()
         delivery.worked = self._settings.transactional
         item = InWork(delivery, scope.group, extend_at)
         self._hands.take(item)

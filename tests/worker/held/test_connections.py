@@ -13,6 +13,7 @@ import pytest
 
 from sqlclaimgen.runtime import AsyncWorker, EventKind
 from sqlclaimgen.runtime.worker import held_engine, held_rows
+from sqlclaimgen.runtime.worker.opening import DriverSession
 from sqlclaimgen.statements.prices import price
 from tests.conformance.harness import Stand, on_cases
 from tests.worker.held.cases import ADVISORY, ROW_LOCK, SERVERS, is_advisory
@@ -130,6 +131,43 @@ def test_without_the_look_nobody_would_hear_of_it(stand: Stand) -> None:
     assert heard == [False]
     # but the settlement finds out, and the row ran again
     assert len(log.of(EventKind.LOST)) == 1 and stand.count == 0
+
+
+@pytest.mark.parametrize("look", [True, False], ids=["look", "question"])
+@on_cases(*ON_SERVERS)
+def test_a_look_at_the_socket_finds_a_killed_session(stand: Stand, look: bool) -> None:
+    # a question takes ten seconds to come, and the next worker has the row meanwhile
+    (id,) = stand.enqueue([{}])
+    log, questions, looks = Log(), list[None](), list[bool]()
+    ask: Any = held_rows.HeldRows._ask
+    gone: Any = DriverSession.gone.fget  # type: ignore[attr-defined]
+
+    async def asked(*arguments: Any) -> None:
+        questions.append(None)
+        await ask(*arguments)
+
+    def looked(session: DriverSession) -> bool:
+        looks.append(look and gone(session))
+        return looks[-1]
+
+    def handle(delivery: Any) -> None:
+        if len(log.deliveries) == 1:
+            stand.database.kill_session(stand.database.session_id(delivery.connection))
+            log.wait_for(EventKind.LOST)
+
+    every: dict[str, Any] = {"LOOK_EVERY": 0.02} if look else {"CHECK_EVERY": 0.1}
+    with (
+        mock.patch.multiple(held_rows, **every),
+        mock.patch.object(held_rows.HeldRows, "_ask", asked),
+        mock.patch.object(DriverSession, "gone", property(looked)),
+    ):
+        OnThread(worker_of("blocking", stand, handle, on_event=log), until="empty").join(60)
+    assert log.ids(EventKind.LOST) == [id] and stand.count == 0
+    if look:
+        assert not questions
+        assert looks.count(True) == 1  # what it sees ends the looks
+    else:
+        assert questions and not any(looks)
 
 
 @pytest.mark.parametrize("look", [0.05, 3600.0], ids=["looked-at", "twin"])

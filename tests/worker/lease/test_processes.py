@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import signal
 import subprocess
 import time
 from collections import Counter
@@ -12,10 +13,15 @@ from typing import Any
 
 import pytest
 
+from sqlclaimgen.runtime import EventKind
 from tests.conformance.harness import Stand, on_cases
-from tests.worker.support.cases import SHORT
+from tests.worker.support.cases import JOBS, SHORT
+from tests.worker.support.freezing import frozen
 from tests.worker.support.process import HISTORY, Order, order_for, processes
-from tests.worker.support.running import worker_of
+from tests.worker.support.running import Log, worker_of, working
+
+SECOND = JOBS.with_(name="second", body=JOBS.body.replace('"60s"', '"1s"'))
+"""The shortest lease there is."""
 
 
 @on_cases(SHORT)
@@ -121,3 +127,28 @@ def revive(crew: list[subprocess.Popen[str]], start: object, order: Order) -> No
     for n, process in enumerate(crew):
         if process.poll() is not None:
             crew[n] = start(order)
+
+
+@pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
+@on_cases(SECOND.with_(dialects=["postgres"]))
+def test_a_process_that_stood_still_tells_of_its_loss_once(
+    stand: Stand, tmp_path: Path, transactional: bool
+) -> None:
+    (id,) = stand.enqueue([{}])
+    order = order_for(stand, "until_lost", concurrency=2, transactional=transactional)
+    with processes(tmp_path) as start:
+        process = start(order)
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"began {id} 1\n"
+        with frozen(process.pid):
+            # its lease runs out meanwhile, and another worker takes the row
+            log = Log()
+            with working(worker_of("blocking", stand, lambda d: None, on_event=log)):
+                log.wait_for(EventKind.SETTLED)
+            assert [(event.id, event.attempt) for event in log.of(EventKind.SETTLED)] == [(id, 2)]
+        assert process.stdout.readline() == f"ended {id}\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    told = (tmp_path / "order-0.log").read_text()
+    assert told.count(f"jobs {id} lost") == 1, told
+    assert stand.count == 0

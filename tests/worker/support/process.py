@@ -136,6 +136,14 @@ def deaf(delivery: Any) -> None:
     time.sleep(60)
 
 
+def until_lost(delivery: Any, *connection: Any) -> None:
+    """Say that it has begun, and go on until its row is lost."""
+    print(f"began {delivery.id} {delivery.attempt}", flush=True)
+    while not delivery.lost:
+        time.sleep(0.01)
+    print(f"ended {delivery.id}", flush=True)
+
+
 def suicidal(delivery: Any) -> None:
     """Kill its own process for the payload `kill`."""
     print(f"began {delivery.id} {delivery.attempt}", flush=True)
@@ -157,6 +165,7 @@ HANDLERS: Mapping[str, Callable[..., Any]] = {
     "slow": slow,
     "deaf": deaf,
     "suicidal": suicidal,
+    "until_lost": until_lost,
     "quitting": quitting,
 }
 
