@@ -59,6 +59,7 @@ def resolve(shape: FileShape, path: Path, findings: Findings) -> Description:
     if not findings.errors:
         lengths.check(tables, findings)
         reserved.check(tables, findings)
+        attempts.check_delays(tables, findings)
     warnings = tuple(found for found in findings.sorted() if found.severity == "warning")
     return Description(path, output, tables, warnings)
 

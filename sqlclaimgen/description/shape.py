@@ -81,7 +81,7 @@ class RetryShape(Shape):
     """When a row whose handler failed is due again."""
 
     backoff: Annotated[str, OneOf(("none", "constant", "linear", "exponential"))] = Field(
-        description="How the delay grows with the attempts. `none`: the row is due at once."
+        description="How the delay grows with the attempts. `none`: the row is claimed again at once."
     )
     base: Annotated[int, Duration()] | None = Field(
         default=None, description="The first delay. `10s` unless set.", examples=["10s"]

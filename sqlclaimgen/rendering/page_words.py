@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.model import DeadLetterGroup, DeadLetterTable, Form, Role
 from sqlclaimgen.rendering.markdown import code, listed
+from sqlclaimgen.statements import retrying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,10 +156,8 @@ def _dead_letters(table: Table) -> str:
 
 
 def _retry(retry: Retry | None, table: Table) -> str:
-    if not table.has(Role.RETRY_AFTER):
-        return "due again at once"
     if retry is None or retry.backoff == "none":
-        return "due again now, behind what waits"
+        return f"due again now, {retrying.place(table)}"
     grows = {
         "constant": f"due again after {retry.base} s",
         "linear": f"due again after {retry.base} s times the attempt",

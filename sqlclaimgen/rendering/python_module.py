@@ -21,7 +21,7 @@ from sqlclaimgen.rendering import (
     vendored,
 )
 from sqlclaimgen.rendering.python_types import Types
-from sqlclaimgen.statements import columns, queues
+from sqlclaimgen.statements import columns, queues, retrying
 from sqlclaimgen.templating import environment, folder
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def _context(
         "id": _field(table.id, types.annotation(table.id), None),
         "order": queues.arguments(table, plans)["order"],
         "retry_after": retry_after,
+        "retried": retrying.place(table),
         "group_type": types.plain(group) if group else "",
         "dedupe_field": dedupe,
         "has_attempt": table.has(Role.ATTEMPT),

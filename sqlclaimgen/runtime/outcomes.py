@@ -20,7 +20,8 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Due again now, behind what waits. At the last attempt, a dead letter."""
+    """Due again now: behind the rows that are due, where a `retry_after` says since when, else in its
+    place, where it is claimed again at once. At the last attempt, a dead letter."""
 
     error: str | None = None
     """Kept in `last_error` where the table has the role."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlclaimgen.description.model import Form, Role, Table
 from sqlclaimgen.runtime.placeholders import names as placeholders
-from sqlclaimgen.statements import care_indexes, columns, ddl, indexes
+from sqlclaimgen.statements import care_indexes, columns, ddl, indexes, retrying
 from sqlclaimgen.statements.blocks import parse
 from sqlclaimgen.statements.model import Index, Plan, Statement
 from sqlclaimgen.statements.names_in_sql import NamesInSQL
@@ -128,6 +128,7 @@ def _context(table: Table, dialect: Dialect, names: NamesInSQL) -> dict[str, Any
         "settles": _JOINS,
         "settlement": _SETTLEMENT.get(table.form, _JOINS),
         "no_row": _NO_ROW.get(table.form, ""),
+        "retried": retrying.place(table),
         "enqueued": enqueued,
         "enqueued_values": [
             dialect.enqueued(value, c.type) for value, c in zip(values, enqueued, strict=True)

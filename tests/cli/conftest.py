@@ -19,6 +19,7 @@ dialects = ["postgres", "sqlite"]
 lease = "60s"
 max_attempts = 5
 dead_letter = { table = "jobs_dead" }
+retry = { backoff = "exponential" }
 
 [table.jobs.columns]
 id           = { role = "id", type = "bigint", generated = true }

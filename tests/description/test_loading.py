@@ -71,7 +71,7 @@ def test_the_example_of_the_design_is_understood(tmp_path: Path) -> None:
     path.write_text(EXAMPLE, encoding="utf-8")
     description = load(path)
     assert description.source == "tables.toml"
-    assert description.warnings == ()
+    assert [found.code for found in description.warnings] == ["RETRY-AT-ONCE"]
     [jobs] = description.tables
     assert jobs.title == "app.report_jobs"
     assert jobs.dialects == ("postgres", "mariadb", "sqlite")
@@ -226,7 +226,8 @@ def test_dd_07_a_lease_coarser_than_microseconds_needs_an_attempt() -> None:
 
 def test_fo_09_fifo_warns_of_ids_without_order() -> None:
     text = (
-        "format = 1\n[table.jobs.columns]\nid = { role = 'id', type = '%s' }\n"
+        "format = 1\n[table.jobs]\nretry = { backoff = 'none' }\n[table.jobs.columns]\n"
+        "id = { role = 'id', type = '%s' }\n"
         "queue = { role = 'group', type = 'text', fifo = true }\n"
     )
     codes = {
@@ -245,7 +246,7 @@ def test_fo_09_fifo_warns_of_ids_without_order() -> None:
 def test_sh_06_max_attempts_on_a_row_lock_table_warns_that_a_crash_does_not_count() -> None:
     text = (
         "format = 1\n[table.jobs]\nmax_attempts = 3\ndead_letter = { table = 'dead' }\n"
-        "[table.jobs.columns]\nid = { role = 'id', type = 'bigint' }\n"
+        "retry = { backoff = 'none' }\n[table.jobs.columns]\nid = { role = 'id', type = 'bigint' }\n"
         "attempt = { role = 'attempt' }\n"
     )
     [warning] = described(text).warnings

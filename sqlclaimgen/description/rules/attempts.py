@@ -9,6 +9,10 @@ from sqlclaimgen.description.model import Form, Retry, Role
 from sqlclaimgen.description.rules.defaults import BITS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlclaimgen.description.findings import Findings
+    from sqlclaimgen.description.model import Table
     from sqlclaimgen.description.scope import Scope
 
 BASE = 10
@@ -110,6 +114,37 @@ def retry(scope: Scope) -> Retry | None:
             "jitter",
         )
     return Retry(shape.backoff, base, longest, jitter)
+
+
+def check_delays(tables: Sequence[Table], findings: Findings) -> None:
+    """Warn of failures that are retried without a pause, where that uses attempts up or holds a group.
+    `backoff = "none"` says that it is meant."""
+    for table in tables:
+        if table.retry is not None or (table.max_attempts is None and not table.fifo):
+            continue
+        at: tuple[str, ...] = ("table", table.key)
+        if table.max_attempts is not None:
+            effect = (
+                f"a service that is down for a minute uses up its {table.max_attempts} attempts"
+            )
+            at = (*at, "max_attempts")
+        else:
+            effect = "its group is tried without a pause while a service is down"
+            group = table.column(Role.GROUP)
+            at = (*at, "columns", group.name, "fifo") if group else at
+        missing = [
+            f'{role} = {{ role = "{role}" }}'
+            for role in (Role.RETRY_AFTER, Role.ATTEMPT)
+            if not table.has(role)
+        ]
+        first = f"Add {' and '.join(missing)}, and write" if missing else "Write"
+        findings.warning(
+            "RETRY-AT-ONCE",
+            f"table `{table.key}` has no `retry`: a row that fails is claimed again at once, and {effect}",
+            f'{first} retry = {{ backoff = "exponential", base = "10s", max = "1h" }}, or '
+            'retry = { backoff = "none" } where that is meant.',
+            at,
+        )
 
 
 def _check_columns(scope: Scope, backoff: str) -> None:

@@ -149,7 +149,7 @@ SET "Done At" = :now, "State" = 1, "Locked" = NULL
 WHERE "Job No" = :id AND "Locked" IN (:token, :sent) AND "tries" = :attempt AND "State" = 0;
 
 -- name: retry
--- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+-- Makes the row due now, behind the rows that are due, or claimed at once if none are. No row: the lease is lost.
 --   :now  timestamptz, the host's clock
 --   :error  text or NULL, what went wrong
 --   :id  varchar(40)

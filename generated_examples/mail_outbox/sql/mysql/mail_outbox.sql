@@ -73,7 +73,7 @@ SET `sent_at` = :now, `once` = NULL
 WHERE `id` = :id AND `sent_at` IS NULL;
 
 -- name: retry
--- Makes the row due now, so that it queues behind what waits. No row: the claim is lost.
+-- Makes the row due now, behind the rows of its priority that are due, or claimed at once if none are. No row: the claim is lost.
 --   :now  datetime(6), UTC, the host's clock
 --   :error  text or NULL, what went wrong
 --   :id  bigint

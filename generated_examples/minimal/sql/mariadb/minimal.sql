@@ -48,7 +48,7 @@ DELETE settled FROM `minimal` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id;
 
 -- name: retry
--- Makes the row due again at once. No row: the claim is lost.
+-- Makes the row due now, in its place: it is claimed again at once. No row: the claim is lost.
 -- There is nothing to write: the row is due once the lock on it is gone. This tells whether it is there.
 --   :id  bigint
 -- Transaction: the claim's: leaving the claim's block, or the worker, commits it.

@@ -40,7 +40,7 @@ DELETE FROM "minimal"
 WHERE "id" = :id AND txid_current_if_assigned() = :transaction;
 
 -- name: retry
--- Makes the row due again at once. No row: the claim is lost.
+-- Makes the row due now, in its place: it is claimed again at once. No row: the claim is lost.
 -- There is nothing to write: the row is due once the lock on it is gone. This tells whether it is there.
 --   :id  bigint
 --   :transaction  integer, the last column of the claim's answer

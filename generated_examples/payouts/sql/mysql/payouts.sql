@@ -130,7 +130,7 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
     AND `paid_at` IS NULL;
 
 -- name: retry
--- Makes the row due now, so that it queues behind what waits. No row: the claim is lost.
+-- Makes the row due now, behind the rows that are due, or claimed at once if none are. No row: the claim is lost.
 --   :now  datetime(6), UTC, the host's clock
 --   :error  text or NULL, what went wrong
 --   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin

@@ -111,7 +111,7 @@ SET "paid_at" = :now
 WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL;
 
 -- name: retry
--- Makes the row due now, so that it queues behind what waits. No row: the claim is lost.
+-- Makes the row due now, behind the rows that are due, or claimed at once if none are. No row: the claim is lost.
 --   :now  timestamptz, the host's clock
 --   :error  text or NULL, what went wrong
 --   :id  uuid

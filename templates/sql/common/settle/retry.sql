@@ -1,11 +1,7 @@
 {% import "pieces.sql" as p with context %}
 {% set rest = p.returned_to_queue() | trim %}
 -- name: retry
-{% if t.retry_after %}
--- Makes the row due now, so that it queues behind what waits.{{ no_row }}
-{% else %}
--- Makes the row due again at once.{{ no_row }}
-{% endif %}
+-- Makes the row due now, {{ retried }}.{{ no_row }}
 -- Transaction: {{ settlement }}
 -- Locks: {{ t.dialect.locked("one row") }}, until the commit.
 -- Index: the primary key.

@@ -153,7 +153,7 @@ DELETE settled FROM `hooks`.`calls` AS settled FORCE INDEX (PRIMARY)
 WHERE `id` = :id AND `held_until` IN (:token, :sent) AND `attempt` = :attempt;
 
 -- name: retry
--- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+-- Makes the row due now, behind the rows that are due, or claimed at once if none are. No row: the lease is lost.
 --   :now  datetime(6), UTC, the host's clock
 --   :error  text or NULL, what went wrong
 --   :id  bigint

@@ -144,7 +144,7 @@ DELETE FROM "hooks"."calls"
 WHERE "id" = :id AND "held_until" IN (:token, :sent) AND "attempt" = :attempt;
 
 -- name: retry
--- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+-- Makes the row due now, behind the rows that are due, or claimed at once if none are. No row: the lease is lost.
 --   :now  timestamptz, the host's clock
 --   :error  text or NULL, what went wrong
 --   :id  bigint
