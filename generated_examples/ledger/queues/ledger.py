@@ -99,7 +99,7 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         _runtime.settle(conn, self, Ack())
 
     def retry(self, conn: Connection) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, in its place: the next claim of its group takes it again."""
         _runtime.settle(conn, self, Retry())
 
     def retry_after(
@@ -128,7 +128,7 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         await _runtime.settle_async(conn, self, Ack())
 
     async def retry_async(self, conn: AsyncConnection) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, in its place: the next claim of its group takes it again."""
         await _runtime.settle_async(conn, self, Retry())
 
     async def retry_after_async(
@@ -1632,6 +1632,12 @@ QUEUE: _runtime.Queue[Delivery, Outcome, New, int] = _runtime.Queue(
     lease=LEASE,
     counts_attempts=True,
     max_attempts=20,
+    retry=_runtime.RetryPolicy(
+        "exponential",
+        1,
+        60,
+        0.0,
+    ),
     retry_after=_runtime.Column(
         "book_after",
         "timestamp(6)",

@@ -99,7 +99,7 @@ class Delivery(_runtime.LeaseDelivery[Row, str]):
         conn: Connection,
         error: str | None = None,
     ) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows that are due, or claimed at once if none are."""
         _runtime.settle(conn, self, Retry(error))
 
     def retry_after(
@@ -133,7 +133,7 @@ class Delivery(_runtime.LeaseDelivery[Row, str]):
         conn: AsyncConnection,
         error: str | None = None,
     ) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows that are due, or claimed at once if none are."""
         await _runtime.settle_async(conn, self, Retry(error))
 
     async def retry_after_async(

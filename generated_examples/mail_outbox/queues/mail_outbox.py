@@ -93,7 +93,7 @@ class Delivery(_runtime.RowLockDelivery[Row, int]):
         conn: Connection,
         error: str | None = None,
     ) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows of its priority that are due, or claimed at once if none are."""
         _runtime.settle(conn, self, Retry(error))
 
     def retry_after(
@@ -118,7 +118,7 @@ class Delivery(_runtime.RowLockDelivery[Row, int]):
         conn: AsyncConnection,
         error: str | None = None,
     ) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows of its priority that are due, or claimed at once if none are."""
         await _runtime.settle_async(conn, self, Retry(error))
 
     async def retry_after_async(

@@ -70,7 +70,7 @@ class Delivery(_runtime.RowLockDelivery[Row, int]):
         _runtime.settle(conn, self, Ack())
 
     def retry(self, conn: Connection) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, in its place: it is claimed again at once."""
         _runtime.settle(conn, self, Retry())
 
     def discard(self, conn: Connection) -> None:
@@ -82,7 +82,7 @@ class Delivery(_runtime.RowLockDelivery[Row, int]):
         await _runtime.settle_async(conn, self, Ack())
 
     async def retry_async(self, conn: AsyncConnection) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, in its place: it is claimed again at once."""
         await _runtime.settle_async(conn, self, Retry())
 
     async def discard_async(self, conn: AsyncConnection) -> None:

@@ -101,7 +101,7 @@ class Delivery(_runtime.AdvisoryDelivery[Row, _uuid.UUID]):
         conn: Connection,
         error: str | None = None,
     ) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows that are due, or claimed at once if none are."""
         _runtime.settle(conn, self, Retry(error))
 
     def retry_after(
@@ -135,7 +135,7 @@ class Delivery(_runtime.AdvisoryDelivery[Row, _uuid.UUID]):
         conn: AsyncConnection,
         error: str | None = None,
     ) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows that are due, or claimed at once if none are."""
         await _runtime.settle_async(conn, self, Retry(error))
 
     async def retry_after_async(
@@ -1119,6 +1119,12 @@ QUEUE: _runtime.Queue[Delivery, Outcome, New, _uuid.UUID] = _runtime.Queue(
     statements=_SQL,
     counts_attempts=True,
     max_attempts=10,
+    retry=_runtime.RetryPolicy(
+        "exponential",
+        60,
+        7200,
+        0.0,
+    ),
     retry_after=_runtime.Column(
         "due_at",
         "timestamp(6)",

@@ -105,7 +105,7 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         _runtime.settle(conn, self, Ack())
 
     def retry(self, conn: Connection) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows of its priority that are due, or claimed at once if none are."""
         _runtime.settle(conn, self, Retry())
 
     def retry_after(
@@ -134,7 +134,7 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         await _runtime.settle_async(conn, self, Ack())
 
     async def retry_async(self, conn: AsyncConnection) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows of its priority that are due, or claimed at once if none are."""
         await _runtime.settle_async(conn, self, Retry())
 
     async def retry_after_async(

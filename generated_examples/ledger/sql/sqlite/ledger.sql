@@ -235,7 +235,7 @@ WHERE "entry" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :attem
     AND "booked_at" IS NULL;
 
 -- name: retry
--- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+-- Makes the row due now, in its place: the next claim of its group takes it again. No row: the lease is lost.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :id  INTEGER
 --   :token  microseconds since 1970, UTC, the expiry held

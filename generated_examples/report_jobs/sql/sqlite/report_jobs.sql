@@ -185,7 +185,7 @@ WHERE "job_id" = :id AND "locked_until" IN (:token, :sent) AND "attempt" = :atte
     AND "processed_at" IS NULL;
 
 -- name: retry
--- Makes the row due now, so that it queues behind what waits. No row: the lease is lost.
+-- Makes the row due now, behind the rows of its priority that are due, or claimed at once if none are. No row: the lease is lost.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :id  INTEGER
 --   :token  microseconds since 1970, UTC, the expiry held

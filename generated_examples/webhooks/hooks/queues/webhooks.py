@@ -96,7 +96,7 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         conn: Connection,
         error: str | None = None,
     ) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows that are due, or claimed at once if none are."""
         _runtime.settle(conn, self, Retry(error))
 
     def retry_after(
@@ -130,7 +130,7 @@ class Delivery(_runtime.LeaseDelivery[Row, int]):
         conn: AsyncConnection,
         error: str | None = None,
     ) -> None:
-        """Make the row due now, behind what waits."""
+        """Make the row due now, behind the rows that are due, or claimed at once if none are."""
         await _runtime.settle_async(conn, self, Retry(error))
 
     async def retry_after_async(
