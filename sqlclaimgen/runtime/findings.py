@@ -14,6 +14,7 @@ from sqlclaimgen.runtime.queue import Bound, Relation
 from sqlclaimgen.runtime.steps import Protocol, Run
 
 _NAME = r'(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`)'
+_CONFLICT = re.compile(rf"ON CONFLICT \(({_NAME})\)")
 _INSERT = re.compile(rf"INSERT INTO ((?:{_NAME}\.)?{_NAME}) \(([^()]*)\)")
 
 ROW_SECURITY = "row_security"
@@ -40,6 +41,7 @@ def of(bound: Bound, server: Server) -> Protocol[list[Finding]]:
         found += _readable(bound, queue.work, work)
         found += _columns(bound, server, queue.work, work)
         found += _identified(bound, queue.work, work)
+        found += _deduped(bound, queue.work, work)
         found += _numbered_again(bound, queue.work, work)
         found += _times(bound, queue.work, work)
         found += _seen(bound, queue.work, work)
@@ -162,6 +164,25 @@ def _identified(bound: Bound, relation: Relation, live: LiveTable) -> Iterator[F
             "settlement of one would finish the other too. Create such an index, or describe another "
             "column as the id",
             refuses=True,
+        )
+
+
+def _deduped(bound: Bound, relation: Relation, live: LiveTable) -> Iterator[Finding]:
+    """A dedupe key of a partitioned table, whose unique indexes have the partition's columns too."""
+    key = _CONFLICT.search(bound.statements.get("enqueue", ""))
+    if key is None or not live.partitioned:
+        return
+    name = _plain(key[1])
+    if not live.is_unique(name):
+        yield _mismatch(
+            bound,
+            relation,
+            name,
+            "the live table is partitioned by another column, and no unique index holds for the dedupe key "
+            "alone: the database will refuse each enqueue, for nothing tells it whether a key is queued "
+            "already. Partition the table by the key, or describe it without dedupe_key",
+            refuses=False,
+            statement="enqueue",
         )
 
 

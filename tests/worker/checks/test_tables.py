@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime.errors import SchemaMismatch, ServerUnfit
+from sqlclaimgen.runtime import EventKind
+from sqlclaimgen.runtime.errors import SchemaMismatch, ServerUnfit, StatementFailed
 from sqlclaimgen.runtime.looking import told
 from sqlclaimgen.runtime.worker.faces import Worker
 from tests.conformance.harness import Stand, on_cases
 from tests.servers import on_dialects
 from tests.support.tenants import with_a_key_of_two_columns
 from tests.worker.checks.looking import ADVISORY, FIFO, FORMS, LEASE, ROW_LOCK, Looking
+from tests.worker.support.running import Log, OnThread, worker_of
 
 MARIADB = ("mysql", "mariadb")
 
@@ -308,6 +310,78 @@ def test_a_table_partitioned_by_another_column(
     )
     worker.run(until="empty")
     assert stand.count == 0
+
+
+STATUS = LEASE.with_(
+    name="status",
+    dialects=("postgres",),
+    body=LEASE.body.replace('dead_letter = { table = "jobs_dead" }', "").replace(
+        "    note =",
+        """    status = { role = "status", status = { pending = "pending", done = "done", dead = "dead" } }
+    note =""",
+    ),
+)
+"""Its finished rows stay, in another partition."""
+
+
+def partitioned(stand: Stand, columns: str) -> None:
+    """The table made anew, partitioned by its status."""
+    stand.database.execute("ALTER TABLE jobs RENAME TO plain")
+    stand.database.execute("CREATE SEQUENCE numbers")
+    stand.database.execute(
+        "CREATE TABLE jobs (LIKE plain INCLUDING DEFAULTS) PARTITION BY LIST (status)"
+    )
+    stand.database.execute("ALTER TABLE jobs ALTER id SET DEFAULT nextval('numbers')")
+    stand.database.execute(f"ALTER TABLE jobs ADD PRIMARY KEY ({columns})")
+    for status in ("pending", "done", "dead"):
+        stand.database.execute(
+            f"CREATE TABLE jobs_{status} PARTITION OF jobs FOR VALUES IN ('{status}')"
+        )
+
+
+@pytest.mark.parametrize(
+    ("rows", "claimers"), [(300, 4), pytest.param(2000, 8, marks=pytest.mark.soak)]
+)
+@on_cases(STATUS)
+def test_rows_that_move_to_another_partition(stand: Stand, rows: int, claimers: int) -> None:
+    # settled rows leave the partition that claims read; conflicts of claims are tried in test_conflicts
+    partitioned(stand, "id, status")
+    stand.enqueue([new(stand)] * rows)
+    log = Log()
+    settings: dict[str, Any] = {"concurrency": 8, "on_event": log, "poll_interval": 0.05}
+    started = [
+        OnThread(worker_of("blocking", stand, lambda delivery: None, **settings), until="empty")
+        for _ in range(claimers)
+    ]
+    for one in started:
+        one.join(120)
+    assert sorted(log.ids(EventKind.SETTLED)) == list(range(1, rows + 1))
+    assert sorted(log.ids(EventKind.STARTED)) == list(range(1, rows + 1))
+    assert not log.of(EventKind.FAILED, EventKind.LOST, EventKind.DISCONNECTED)
+    assert stand.database.value("SELECT COUNT(*) FROM jobs_done") == rows
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        STATUS.with_(
+            name="deduped",
+            body=STATUS.body + '    key = { role = "dedupe_key", type = "text", null = true }\n',
+        )
+    ],
+    ids=["deduped"],
+)
+@on_dialects("postgres")
+def test_a_dedupe_key_of_a_partitioned_table(
+    looking: Looking, caplog: pytest.LogCaptureFixture
+) -> None:
+    stand = looking.stand
+    assert warned(looking, caplog) == []
+    partitioned(stand, "id, status")
+    found = warned(looking, caplog)
+    assert len([text for text in found if "jobs, column key" in text and "enqueue" in text]) == 2
+    with pytest.raises(StatementFailed):
+        stand.enqueue([{**new(stand), "key": "a"}])
 
 
 @on_dialects("sqlite")
