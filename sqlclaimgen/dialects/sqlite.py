@@ -37,7 +37,9 @@ class SQLite(Dialect):
     floor = "3.35"
     loading = 'sqlite3 -bail "$FILE" < {path}'
     name_limit = NameLimit(1000, "characters")
-    limits = Limits(columns=2000, shared=True, prefix="sqlite_", numbered=("integer",))
+    limits = Limits(
+        columns=2000, shared=True, prefix="sqlite_", wide_numbers=True, numbered=("integer",)
+    )
     connection = "SQLiteConnection"
     has_logins = False
     sqlglot = "sqlite"

@@ -54,6 +54,8 @@ class Limits:
     ignores_case: bool = True
     supplementary: bool = True
     """Whether names may have characters beyond U+FFFF."""
+    wide_numbers: bool = False
+    """Whether generated numbers have 63 bits whatever their type says."""
     numbered: tuple[str, ...] = ()
     """The types in which the database numbers rows, in lower case."""
 

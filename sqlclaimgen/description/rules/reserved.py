@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlclaimgen.description.model import DeadLetterTable, Table
+from sqlclaimgen.description.model import DeadLetterTable, Role, Table
+from sqlclaimgen.description.rules.defaults import BITS
 from sqlclaimgen.description.rules.lengths import at_type, indexes_of
 from sqlclaimgen.description.rules.names import fold
 from sqlclaimgen.dialects import DIALECTS
@@ -31,6 +32,7 @@ def check(tables: Sequence[Table], findings: Findings) -> None:
     """Refuse names that a server would refuse. The tables have no other mistake."""
     taken: dict[tuple[str, str, str], _Taken] = {}
     for table in tables:
+        _check_numbers(table, findings)
         for name in table.dialects:
             dialect = DIALECTS[name]
             _check_names(table, dialect, findings)
@@ -95,6 +97,21 @@ def _check_generated(table: Table, dialect: Dialect, findings: Findings) -> None
         f"{' or '.join(dialect.limits.numbered)}",
         "Leave `sql` out, or leave `generated` out and pass the id with each new row.",
         at_type(table, column, dialect),
+    )
+
+
+def _check_numbers(table: Table, findings: Findings) -> None:
+    """A second row of a dedupe key uses an id up: few bits end after that many enqueues."""
+    bits = BITS.get(table.id.type.kind, 63)
+    narrow = [DIALECTS[d].title for d in table.dialects if not DIALECTS[d].limits.wide_numbers]
+    if not (table.id.generated and table.has(Role.DEDUPE_KEY) and bits < 63 and narrow):
+        return
+    findings.warning(
+        "ID-SMALL",
+        f"column `{table.id.name}` is {table.id.type}: each enqueue of a key that is queued already uses an "
+        f"id up on {' and '.join(narrow)}, and after {2**bits - 1:,} enqueues there is none left",
+        'Write type = "bigint".',
+        ("table", table.key, "columns", table.id.name, "type"),
     )
 
 
