@@ -199,6 +199,21 @@ def _numbered_again(bound: Bound, relation: Relation, live: LiveTable) -> Iterat
             "row for it. Create the table with AUTOINCREMENT, as in the generated DDL, or use a lease",
             refuses=False,
         )
+    chosen = relation.id in (named or ()) and bound.queue.id_kind != "uuid"
+    if (
+        chosen
+        and bound.queue.form == "advisory_lock"
+        and ":attempt" not in bound.statements.get("ack", "")
+    ):
+        yield _mismatch(
+            bound,
+            relation,
+            relation.id,
+            "producers choose the ids, and the table has no attempt column that a settlement could compare: "
+            "where an id comes again after its row is gone, a late settlement would end the new row. Never "
+            "use an id again, or add a column of role attempt",
+            refuses=False,
+        )
 
 
 def _times(bound: Bound, relation: Relation, live: LiveTable) -> Iterator[Finding]:

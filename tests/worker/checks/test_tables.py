@@ -397,6 +397,33 @@ def test_ids_that_come_again(looking: Looking, caplog: pytest.LogCaptureFixture)
     assert all("AUTOINCREMENT" in text for text in found)
 
 
+CHOSEN = ADVISORY.with_(
+    name="advisory",
+    body=ADVISORY.body.replace(", generated = true", ""),
+)
+"""Its producers choose the ids."""
+
+
+@on_dialects("postgres", "sqlite")
+@pytest.mark.parametrize(
+    ("case", "warnings"),
+    [
+        pytest.param(CHOSEN, 0, id="attempt"),
+        pytest.param(
+            CHOSEN.with_(body=CHOSEN.body.replace('    attempt = { role = "attempt" }\n', "")),
+            2,
+            id="none",
+        ),
+    ],
+)
+def test_ids_that_producers_choose(
+    looking: Looking, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = warned(looking, caplog)
+    assert len(found) == warnings
+    assert all("jobs, column id: producers choose the ids" in text for text in found)
+
+
 @on_cases(LEASE)
 def test_a_module_from_before_is_not_looked_at(stand: Stand) -> None:
     stand.module.QUEUE = dataclasses.replace(stand.module.QUEUE, work=None, dead=None)
