@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sqlclaimgen.runtime import StatementFailed
+from sqlclaimgen.runtime import AlreadyQueued, StatementFailed
 from tests.conformance import models
 from tests.conformance.harness import Case, Stand, on_cases
 
@@ -42,6 +42,18 @@ OWN = Case(
     colour = { type = "text", python = "tests.conformance.models:Colour" }
     """,
     dialects=("sqlite",),
+)
+
+
+SMALL = Case(
+    "small",
+    """
+    [table.jobs.columns]
+    id = { role = "id", type = "smallint", generated = true }
+    locked_until = { role = "locked_until" }
+    once = { role = "dedupe_key" }
+    """,
+    dialects=("postgres", "mysql", "mariadb"),
 )
 
 
@@ -122,3 +134,28 @@ ORDER = models.Order(
     colour=models.Colour.BLUE,
     tags={"x": 1},
 )
+
+
+@on_cases(SMALL)
+def test_ids_that_are_used_up_are_named(stand: Stand) -> None:
+    stand.fill([{"id": 32767, "once": "a"}])
+    connection = stand.connect()
+    with pytest.raises(
+        StatementFailed, match="ids that the database generates are used up: id is a"
+    ):
+        stand.module.enqueue(connection, stand.module.New(once="b"))
+    connection.rollback()
+    assert stand.count == 1
+
+
+@on_cases(SMALL)
+def test_enqueues_that_are_refused_use_ids_up(stand: Stand) -> None:
+    """Why a build warns of small ids beside a dedupe key."""
+    (first,) = stand.enqueue([{"once": "a"}])
+    connection = stand.connect()
+    for _ in range(10):
+        with pytest.raises(AlreadyQueued):
+            stand.module.enqueue(connection, stand.module.New(once="a"))
+        connection.rollback()
+    (second,) = stand.enqueue([{"once": "b"}])
+    assert second == first + 11

@@ -22,7 +22,9 @@ def enqueue(bound: Bound, new: Any, delay: timedelta, at: datetime | None = None
     except StatementFailed as error:
         if error.kind is FaultKind.UNIQUE and _names(error, queue.dedupe_index):
             raise _queued(bound, new) from error
-        if error.kind in (FaultKind.REFUSED, FaultKind.ROW):
+        if error.kind in (FaultKind.REFUSED, FaultKind.ROW) or (
+            error.kind is FaultKind.UNIQUE and _small_ids(bound)
+        ):
             raise _refused(bound, error) from error.__cause__
         raise
     if result.rows:
@@ -95,13 +97,26 @@ def _refused(bound: Bound, error: StatementFailed) -> StatementFailed:
     """What the database says of a row it does not take, in its first line: PostgreSQL puts the whole
     row into the next ones. The driver's own error, the cause, has them all."""
     why = str(error.__cause__ or error).strip().partition("\n")[0].removesuffix(".")
+    used_up = (
+        f" Or the ids that the database generates are used up: {bound.queue.id_field} is a "
+        f"{bound.queue.id_kind}, and a bigint lasts."
+        if _small_ids(bound)
+        else ""
+    )
     return StatementFailed(
         f"{bound.queue.table}: enqueue failed: {why}. Either a value does not fit its column, or the live "
-        "table is not the one of the generated DDL.",
+        f"table is not the one of the generated DDL.{used_up}",
         table=bound.queue.table,
         kind=error.kind,
         statement=error.statement,
     )
+
+
+def _small_ids(bound: Bound) -> bool:
+    """Whether the database generates ids of which there may be none left."""
+    queue = bound.queue
+    given = any(column.field == queue.id_field for column in queue.enqueued)
+    return not given and queue.id_kind in ("smallint", "int")
 
 
 def _names(error: StatementFailed, index: str | None) -> bool:
