@@ -219,7 +219,9 @@ def _types() -> str:
 def _python() -> str:
     return (
         '## Types in Python\n\n`python = "app.models:Report"` names a type of yours that a column holds. '
-        "The generated module imports it, so `New` and `Row` are typed with it.\n\n"
+        "The generated module imports it, so `New` and `Row` are typed with it. The module named, and what "
+        "it imports, may therefore not import the generated one at its top: import it inside of the functions "
+        "that use it, or keep the types in a module of their own.\n\n"
     ) + (
         _table(
             ("the type", "in a `json` column", "in any other column"),

@@ -190,9 +190,6 @@ class Dialect(ABC):
         waited_for = "" if generated else "; another insert of the same id waits for the commit"
         return f"the new row, which nobody else sees before the commit{waited_for}"
 
-    locks_more: ClassVar[bool] = False
-    """Whether a claim without its index locks rows that it does not take."""
-
     inserts_past: ClassVar[bool] = True
     """Whether an INSERT of many rows can pass over one that a unique index refuses."""
 

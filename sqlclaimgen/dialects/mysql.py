@@ -70,8 +70,6 @@ class MySQL(Dialect):
         way_out="Leave `notify` out: workers poll, once a second unless set.",
     )
 
-    locks_more = True
-
     # a session that was opened again under the same connection holds nothing
     holds_lock = "IS_USED_LOCK(:lock_name) = CONNECTION_ID()"
 

@@ -9,10 +9,9 @@ from sqlclaimgen.rendering.markdown import code, listed
 from sqlclaimgen.statements import retrying
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sqlclaimgen.description.model import Retry, Table
-    from sqlclaimgen.dialects import Dialect
 
 _HOW = {
     Form.ROW_LOCK: "The claim opens a transaction and locks its row with `FOR UPDATE SKIP LOCKED` "
@@ -100,7 +99,7 @@ def crashes(table: Table) -> Iterator[tuple[str, str, str]]:
     yield ("while the handler runs", f"drops the lock, {_NOTICED}", f"due then{spent}")
     yield ("during the settlement", "rolls back, drops the lock", f"due then{spent}")
     yield (
-        "after the settlement's COMMIT, before the unlock",
+        "after the settlement's COMMIT, before the key is free",
         "drops the lock with the session",
         "settled; the key is free",
     )
@@ -167,7 +166,7 @@ def _retry(retry: Retry | None, table: Table) -> str:
     return grows + jitter + ("" if retry.backoff == "constant" else f", at most {retry.max} s")
 
 
-def creating(table: Table, dialects: Sequence[Dialect]) -> str:
+def creating(table: Table) -> str:
     """What to know before the DDL is run."""
     said = "The DDL is for a new table; run it before the first consumer starts."
     schemas = [table.schema] if table.schema else []
@@ -176,17 +175,10 @@ def creating(table: Table, dialects: Sequence[Dialect]) -> str:
     if schemas:
         names = listed([code(name) for name in dict.fromkeys(schemas)])
         said += f" It does not create {names}."
-    return f"{said} The indexes are part of it: {_without_index(dialects)}."
-
-
-def _without_index(dialects: Sequence[Dialect]) -> str:
-    """What a claim does whose index is not there."""
-    locking = [dialect.title for dialect in dialects if dialect.locks_more]
-    if not locking:
-        return "a claim without its index reads the whole table"
-    if len(locking) == len(dialects):
-        return "a claim without its index locks what it does not take"
+    group = table.column(Role.GROUP)
+    # MySQL and MariaDB are told the index by name
+    refused = " or is refused" if table.fifo and group is not None and group.null else ""
     return (
-        "a claim without its index reads the whole table, and on "
-        f"{listed(locking)} it locks what it does not take"
+        f"{said} The indexes are part of it: "
+        f"a claim without its index reads the whole table{refused}."
     )

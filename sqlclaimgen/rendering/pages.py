@@ -39,6 +39,7 @@ def _context(description: Description, table: Table, plans: Sequence[Plan]) -> d
         "opening": f"A work table of the **{table.form.words}** form, for {titles}. "
         f"{page_words.finishing(table)}",
         "columns": [_column(table, column) for column in table.columns],
+        "types": listed(sorted({code(c.python.module) for c in table.columns if c.python})),
         "held": page_words.held(table),
         "prices": {
             "plain": price(table),
@@ -48,7 +49,7 @@ def _context(description: Description, table: Table, plans: Sequence[Plan]) -> d
         "sequences": sequences.in_words(table, plans),
         "crashes": page_words.crashes(table),
         "settings": page_words.settings(table),
-        "creating": page_words.creating(table, dialects),
+        "creating": page_words.creating(table),
         "commands": [_command(description, table, plan) for plan in plans],
         "indexes": _indexes(plans),
         "grants": grants(table) if any(d.has_logins for d in dialects) else [],

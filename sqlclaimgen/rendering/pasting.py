@@ -7,6 +7,7 @@ running one does.
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlclaimgen.description.durations import SECONDS
 from sqlclaimgen.description.model import INTEGERS, Column, Kind, Role
 from sqlclaimgen.runtime.codecs import CODECS, Codec, Held
+from sqlclaimgen.runtime.numerals import integer
 from sqlclaimgen.runtime.placeholders import replaced
 from sqlclaimgen.runtime.steps import Many
 from sqlclaimgen.statements import columns
@@ -87,6 +89,7 @@ def pasted(plan: Plan, statement: Statement, given: Mapping[str, str], now: date
     for name, parameter in known.items():
         if name in given:
             try:
+                _check_characters(given[name])
                 literals[name] = _literal(plan, statement, parameter, given[name], now)
             except OverflowError:
                 said = f"{name}: {given[name]!a:.80} is out of range"
@@ -170,11 +173,19 @@ def _held(plan: Plan, now: datetime) -> Callable[[str], Held]:
         attempt = _integer(parts.pop()) if counts and len(parts) > 2 else 0
         if len(parts) not in (2, 3) or (counts and attempt == 0):
             form = "id/token/attempt" if counts else "id/token"
-            raise ValueError(f"{item!r} is not {form}")
+            raise ValueError(f"{item!r:.80} is not {form}")
         times = [_time(part, now) for part in parts[1:]]
         return Held(_value(plan.table.id.type.kind, parts[0], now), times[0], times[-1], attempt)
 
     return read
+
+
+def _check_characters(text: str) -> None:
+    """Raise ValueError for an argument that the terminal has not sent in its own encoding."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{text!a:.80} has a byte at {error.start} that is no text") from None
 
 
 def _items(text: str) -> list[str]:
@@ -190,16 +201,16 @@ def _value(kind: Kind, text: str, now: datetime) -> Any:
     match kind:
         case Kind.BOOLEAN:
             if text.lower() not in ("true", "false"):
-                raise ValueError(f"{text!r} is neither true nor false")
+                raise ValueError(f"{text!r:.80} is neither true nor false")
             return text.lower() == "true"
         case Kind.TIMESTAMP:
             return _time(text, now)
         case Kind.DATE:
             return _read(date.fromisoformat, text, "date")
         case Kind.NUMERIC:
-            return _read(Decimal, text, "number")
+            return _finite(_read(Decimal, text, "number"), text)
         case Kind.DOUBLE:
-            return _read(float, text, "number")
+            return _finite(_read(float, text, "number"), text)
         case Kind.BYTES:
             return _read(bytes.fromhex, text, "sequence of hexadecimal digits")
         case Kind.UUID:
@@ -207,7 +218,7 @@ def _value(kind: Kind, text: str, now: datetime) -> Any:
 
             return _read(uuid.UUID, text, "uuid")
         case Kind.JSON:
-            _read(json.loads, text, "JSON")
+            _read(_json, text, "JSON")
             return text
         case _:
             return text
@@ -218,11 +229,27 @@ def _read(reader: Callable[[str], Any], text: str, noun: str) -> Any:
     try:
         return reader(text)
     except (ValueError, ArithmeticError):
-        raise ValueError(f"{text!r} is no {noun}") from None
+        raise ValueError(f"{text!r:.80} is no {noun}") from None
+
+
+def _json(text: str) -> Any:
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def _finite(number: Any, text: str) -> Any:
+    """A number that has a literal on every database. Raises ValueError for NaN and infinity, and for what
+    a float rounds to infinity."""
+    finite = number.is_finite() if isinstance(number, Decimal) else math.isfinite(number)
+    if not finite:
+        raise ValueError(f"{text!r:.80} is no finite number")
+    return number
 
 
 def _integer(text: str) -> int:
-    return int(_read(int, text, "integer"))
+    return integer(_read(int, text, "integer"))
 
 
 def _time(text: str, now: datetime) -> datetime:

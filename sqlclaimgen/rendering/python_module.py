@@ -186,6 +186,9 @@ def _default(column: Column, types: Types) -> str | None:
         plain = repr(float(value)).replace("e+", "e")
     elif column.type.kind in INTEGERS or isinstance(value, bool):
         plain = repr(value)
+    elif column.type.kind is Kind.NUMERIC and re.fullmatch("-?[1-9][0-9]*|0", str(value)):
+        # linters want no text where a number does
+        plain = str(value)
     else:
         plain = literals.string(str(value))
     call = _CONSTRUCTORS.get(column.type.kind)

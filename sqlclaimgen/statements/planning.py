@@ -75,7 +75,7 @@ _JOINS = "the caller's when one is open, else its own."
 _SETTLEMENT = {
     Form.ROW_LOCK: "the claim's: leaving the claim's block, or the worker, commits it.",
     Form.ADVISORY_LOCK: (
-        "the caller's when one is open, else its own; on the claim's connection, before the unlock."
+        "the caller's when one is open, else its own; on the claim's connection, before its key is free."
     ),
 }
 """Whose transaction a settlement is part of, where it is not the caller's or its own."""

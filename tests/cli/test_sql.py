@@ -244,6 +244,49 @@ def test_what_cannot_be_read_is_named(
     assert way_out.startswith("    hint: ") and way_out.endswith(hint)
 
 
+@pytest.mark.parametrize("dialect", ["postgres", "mysql", "mariadb", "sqlite"])
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("share=nan", "share: 'nan' is no finite number"),
+        ("share=-inf", "share: '-inf' is no finite number"),
+        ("share=1e400", "share: '1e400' is no finite number"),
+        ("price=NaN", "price: 'NaN' is no finite number"),
+        ("price=sNaN", "price: 'sNaN' is no finite number"),
+        ("price=-Infinity", "price: '-Infinity' is no finite number"),
+        (f"id={2**77}", f"id: {2**77} has more than 64 bits"),
+        ('extra={"a": NaN}', """extra: '{"a": NaN}' is no JSON"""),
+        ("extra=-Infinity", "extra: '-Infinity' is no JSON"),
+        ("retry_after=now+99999999999999999s", "retry_after: 'now+99999999999999999s' is out of"),
+        (
+            "retry_after=0001-01-01T00:00:00+05:00",
+            "retry_after: '0001-01-01T00:00:00+05:00' is out",
+        ),
+        ("at=9999-12-31T23:59:59-05:00", "at: '9999-12-31T23:59:59-05:00' is out of range"),
+        ("now=\udcff", "now: '\\udcff' has a byte at 0 that is no text"),
+        ("extra=" + "[" * 90_000, "extra: the JSON nests too deeply"),
+        ("share=" + "x" * 90_000, "share: 'xxx"),
+    ],
+    ids=lambda value: value[:20].encode("ascii", "backslashreplace").decode(),
+)
+def test_what_no_database_reads_is_refused(
+    tmp_path: Path, run: Run, dialect: str, value: str, why: str
+) -> None:
+    described("lease", dialect, tmp_path)
+    row = [f"--set={name}={text}" for name, text in ROW.items()]
+    done = run("sql", "jobs", "enqueue", *row, f"--set={value}", "--file", tmp_path)
+    error, way_out = done.err.splitlines()
+    assert (done.code, done.out) == (2, "")
+    assert error.startswith(f"error: {why}") and len(error) < 200
+    assert way_out.startswith("    hint: ")
+
+
+def test_a_list_that_nests_too_deeply_is_refused(tmp_path: Path, run: Run) -> None:
+    described("lease", "mysql", tmp_path)
+    done = run("sql", "jobs", "extend", f"--set=ids={'[' * 90_000}", "--file", tmp_path)
+    assert done.code == 2 and "error: ids: the JSON nests too deeply\n" in done.err
+
+
 def test_a_wrong_call(project: Path, run: Run) -> None:
     assert "has no table `nope`" in run("sql", "nope", "ack").err
     assert "has no statement `nope`" in run("sql", "payouts", "nope").err

@@ -90,6 +90,24 @@ def test_rows_come_in_claim_order(stand: Stand) -> None:
     assert got == order
 
 
+@on_cases(*LOCKING)
+def test_a_claim_without_its_index_locks_what_it_returns(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 60))
+    quote = stand.plan.dialect.quote
+    for index in stand.plan.indexes:
+        on = f" ON {quote('jobs')}" if stand.dialect in ("mysql", "mariadb") else ""
+        stand.database.execute(f"DROP INDEX {quote(index.name)}{on}")
+    scope = scope_of(stand.case)
+    claim = Stepper(
+        stand.connect(), stand.module.QUEUE, lambda bound: lease.claim(bound, scope, 10)
+    )
+    claim.stop_before(Commit)
+    locked = stand.database.locked_rows("jobs", "id")
+    taken = claim.finish()
+    assert len(locked) == 10
+    assert locked == {delivery.id for delivery in taken.deliveries}
+
+
 @on_cases(FULL, PLAIN)
 def test_each_row_once_with_eight_claimers(stand: Stand) -> None:
     n = 2000

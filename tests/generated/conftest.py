@@ -101,6 +101,21 @@ note = {{ type = "text" }}
 {LEASED}""",
     "row_lock_all": f"{SERVERS}\n{DEAD}claims = ['group', 'table']\n[columns]\n{EVERYTHING}",
     "row_lock_small": f"{SERVERS}\n[columns]\n{SMALL}",
+    "numbers": f"""{ALL}
+[columns]
+whole = {{ type = "numeric(10,0)", default = "2" }}
+less = {{ type = "numeric(10,0)", default = "-2" }}
+none = {{ type = "numeric(10,0)", default = "0" }}
+cents = {{ type = "numeric(10,2)", default = "2.00" }}
+much = {{ type = "double", default = 1e308 }}
+little = {{ type = "double", default = 1e-7 }}
+rate = {{ type = "double", default = 2 }}
+{LEASED}""",
+    "generated_only": """dialects = ['sqlite']
+[columns]
+id = { role = "id", type = "bigint", generated = true }
+locked_until = { role = "locked_until" }
+""",
     "row_lock_one": "dialects = ['mysql']\n[columns]\n",
     "advisory_all": f"{ALL}\n{DEAD}advisory_lock = 'all-{{customer}}'\n[columns]\n{EVERYTHING}",
     "advisory_small": f'{ALL}\nadvisory_lock = "it\'s %s-{{id}}"\n[columns]\n{SMALL}',

@@ -63,7 +63,7 @@ def test_pyright_strict(everything: Generated) -> None:
 
 
 @pytest.mark.parametrize(
-    "select", [(), ("--select", "E,F,W,I,B,UP,C4,SIM,RET,PIE,PTH,N,A,D,ANN,S")]
+    "select", [(), ("--select", "E,F,W,I,B,UP,C4,SIM,RET,PIE,PTH,N,A,D,ANN,S,FURB")]
 )
 def test_ruff_check(everything: Generated, select: tuple[str, ...]) -> None:
     # Long names of the user's make long lines; the SQL is indented as the .sql file has it.

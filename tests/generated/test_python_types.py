@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import typing
 from pathlib import Path
 
@@ -59,3 +61,47 @@ def test_the_default_of_a_double_is_a_float(tmp_path: Path, written: str) -> Non
     assert type(rate) is float
     assert rate == float(written)
     assert "e+" not in (tmp_path / "queues" / "jobs.py").read_text("utf-8")
+
+
+def test_a_module_of_types_may_use_the_queue_in_its_functions(tmp_path: Path) -> None:
+    """Imported at its top, the two would import each other; the page, the module and the reference say so."""
+    generate(
+        'format = 1\n[table.jobs.columns]\nid = { role = "id", type = "bigint" }\nlocked_until = {}\n'
+        'report = { type = "json", python = "team_reports:Report" }\n',
+        tmp_path,
+    )
+
+    def imported(name: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {name}"],
+            cwd=tmp_path,
+            env={"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stderr
+
+    kind = "class Report(dict[str, int]): ...\n"
+    types = tmp_path / "team_reports.py"
+    types.write_text(
+        f"def enqueue() -> None:\n    from queues import jobs\n    jobs.enqueue\n{kind}"
+    )
+    assert (imported("team_reports"), imported("queues.jobs")) == ("", "")
+    types.write_text(f"from queues import jobs\n{kind}")
+    assert "partially initialized module 'team_reports'" in imported("team_reports")
+    page = (tmp_path / "docs/queues/jobs.md").read_text("utf-8")
+    assert (
+        "imports `team_reports`: what is imported there may not import this module at its" in page
+    )
+    module = (tmp_path / "queues/jobs.py").read_text("utf-8")
+    assert "their modules may not import it at their top" in module
+
+
+def test_a_module_without_types_says_nothing_of_them(tmp_path: Path) -> None:
+    made = generate(
+        'format = 1\n[table.jobs.columns]\nid = { role = "id", type = "bigint" }\nlocked_until = {}\n',
+        tmp_path,
+    )
+    assert "\n" not in str(made.module("jobs").__doc__)
+    assert "at its top" not in (tmp_path / "docs/queues/jobs.md").read_text("utf-8")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PATTERN = "^[a-z][a-z0-9_]*$"
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
-_DEVICES = frozenset({"con", "prn", "aux", "nul"}) | {
+DEVICES = frozenset({"con", "prn", "aux", "nul"}) | {
     f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)
 }
 """File names that Windows keeps for devices, with any ending."""
@@ -35,7 +35,7 @@ def check(scope: Scope) -> None:
         what = f'the table key "{key}" is no name of a Python module'
     elif key in KEYWORDS:
         what = f'the table key "{key}" is a keyword of Python, and no module can be called so'
-    elif key in _DEVICES:
+    elif key in DEVICES:
         what = f'the table key "{key}" cannot be a file on Windows'
     elif len(key) > LONGEST:
         what = f"the table key has {len(key)} characters, too many for the name of a file"
@@ -55,7 +55,7 @@ def suggestion(key: str) -> str:
     text = re.sub(r"[^a-z0-9_]+", "_", key.lower(), flags=re.ASCII).strip("_")[:LONGEST]
     if not text:
         return "jobs"
-    if not text[0].isalpha() or text in KEYWORDS or text in _DEVICES:
+    if not text[0].isalpha() or text in KEYWORDS or text in DEVICES:
         return f"table_{text}"
     return text
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.model import Output
+from sqlclaimgen.description.rules.keys import DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 VENDORED = "claim_runtime"
 """The package of the runtime's copy, inside the modules' own."""
 
+_REFUSED = frozenset('<>:"|?*')
+"""Characters that Windows takes in no name."""
+
 _IMPORTED = frozenset({"sqlclaimgen", "psycopg", "pymysql"})
 
 
@@ -24,13 +28,16 @@ def resolve(shape: OutputShape, findings: Findings) -> Output:
     """The folders, checked."""
     for key in ("sql", "python", "docs"):
         _check_folder(key, getattr(shape, key), findings)
+    folders = [part for part in shape.python.split("/") if part not in ("", ".")]
     package = shape.python.rstrip("/").rpartition("/")[2]
+    if "sqlclaimgen" in folders:
+        package = "sqlclaimgen"
     if package.isidentifier() and package in sys.stdlib_module_names | {"sqlclaimgen"}:
         findings.error(
             "OUTPUT-SHADOWS",
             f"a package `{package}` would hide Python's own `{package}`"
             if package != "sqlclaimgen"
-            else "a package `sqlclaimgen` would hide the generator and its runtime",
+            else "a package `sqlclaimgen` would hide the generator and its runtime, or be hidden by them",
             'Name the folder otherwise: python = "queues".',
             ("output", "python"),
         )
@@ -86,6 +93,14 @@ def _ends(folders: list[str], package: list[str]) -> bool:
     return folders[-len(package) :] == package
 
 
+def _not_on_windows(part: str) -> bool:
+    """Whether Windows keeps the name for a device, with any ending, or cuts or refuses it."""
+    if part in ("", ".", ".."):
+        return False
+    device = part.partition(".")[0].rstrip(" ").lower() in DEVICES
+    return device or part[-1] in ". " or not _REFUSED.isdisjoint(part)
+
+
 def _check_folder(key: str, folder: str, findings: Findings) -> None:
     if not folder.strip():
         what, hint = "is empty", 'Write a folder, "." for the one of this file.'
@@ -97,6 +112,9 @@ def _check_folder(key: str, folder: str, findings: Findings) -> None:
     elif folder.startswith(("/", "~")) or folder[1:2] == ":":
         what = f'is "{folder}", which is another place on every machine'
         hint = "Write it relative to this file."
+    elif (part := next(filter(_not_on_windows, folder.split("/")), None)) is not None:
+        what = f'is "{folder}", and "{part}" cannot be a folder on Windows'
+        hint = "Use letters, digits, hyphens and underscores."
     else:
         return
     findings.error("OUTPUT", f"`output.{key}` {what}", hint, ("output", key))

@@ -266,3 +266,16 @@ def test_other_rows_can_be_rescheduled_while_some_are_held(stand: Stand) -> None
         held = {delivery.id for delivery in deliveries}
         assert len(held) == 20
         moves(stand, [id for id in range(1, 1001) if id not in held])
+
+
+@on_cases(FULL, WHOLE)
+def test_a_claim_without_its_index_locks_what_it_returns(stand: Stand) -> None:
+    history(stand, 2_000, 1_500)
+    quote = stand.plan.dialect.quote
+    for index in stand.plan.indexes:
+        on = f" ON {quote('jobs')}" if stand.dialect in INNODB else ""
+        stand.database.execute(f"DROP INDEX {quote(index.name)}{on}")
+    with stand.claim(stand.connect(), 10) as deliveries:
+        assert len(deliveries) == 10
+        ids = {delivery.id for delivery in deliveries}
+        assert stand.database.locked_rows("jobs", "id") == ids

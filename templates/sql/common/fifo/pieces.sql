@@ -80,19 +80,20 @@ seen.candidate_group,
 -- Looks at the groups after :after, :window of them, as walk_first does; those after :until are beyond the
 -- circle, which began there.
 {% endif %}
--- Transaction: the claim's, before guard: what it says is decided again by claim_table.
+-- Transaction: the claim's, before {{ "guard" if t.dialect.row_lock else "claim_table" }}: what it says is decided again by claim_table.
 -- Locks: none.
 -- Index: {{ order_index }}{{ ", " ~ work_index if work_index }}
 -- Runs: {{ "once per circle through the groups" if first else "once per poll, and again while groups are wanted" }}.
 {% endmacro %}
 
-{# The lines above a claim. #}
-{% macro claim_facts(locks=True) %}
+{# The lines above a claim. `counts`: no statement after it counts the attempt. #}
+{% macro claim_facts(locks=True, counts=True) %}
+{% set counting = ", and counts the attempt" if counts and t.attempt and t.locked_until %}
 -- name: {{ name }}
 {% if scope == "table" %}
--- Takes the heads of the groups that guard granted{{ ", and counts the attempt" if t.attempt and t.locked_until }}.
+-- Takes the heads of the groups that guard granted{{ counting }}.
 {% else %}
--- Takes the head of a group that guard granted{{ ", and counts the attempt" if t.attempt and t.locked_until }}.
+-- Takes the head of a group that guard granted{{ counting }}.
 {% endif %}
 {% if t.described.fifo == "due" %}
 -- The head is the first row that is due: a delayed one lets the others pass.

@@ -2,7 +2,7 @@
 {% import "fifo/pieces.sql" as f with context %}
 {% import "fifo/idle.sql" as i with context %}
 {% set many = scope == "table" %}
-{{ f.claim_facts() -}}
+{{ f.claim_facts(counts=False) -}}
 -- Transaction: that of guard, at READ COMMITTED; after it{{ " and before claim_write. Rows are the claim's after COMMIT only" if t.locked_until }}.
 -- Locks: the rows it returns, until the commit.
 -- Index: {{ order_index }}{{ ", " ~ work_index if work_index }} and the primary key.

@@ -11,9 +11,12 @@
 {%- endmacro %}
 -- name: guard
 -- Locks up to :limit of these groups against other claims, without waiting, and tells which: their places in
--- the list, and whether the lock is this session's. Its name is a hash of the schema, the table and the group,
--- without the blanks at the group's end, which no comparison here counts. What decides is a statement of its
--- own after it: only what begins after the lock sees what its last holder committed.
+-- the list, and whether the lock is this session's. Its name is a hash of the schema, the table and the group.
+{% if t.column_of("group").type.kind.value in ("text", "varchar") %}
+-- Blanks at the group's end are left out: some collations do not count them.
+{% endif %}
+-- What decides is a statement of its own after it: only what begins after the lock sees what its last holder
+-- committed.
 -- Transaction: the claim's, at READ COMMITTED; before {{ claims_named }}.
 -- Locks: GET_LOCK, until guard_release.
 -- Index: none.

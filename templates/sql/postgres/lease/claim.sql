@@ -6,7 +6,7 @@
 {% endif %}
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
--- Index: {{ claim_index }}
+-- Index: {{ claim_index }}, and the primary key.
 -- Runs: once per poll.
 WITH {% if t.stepped %}RECURSIVE step{{ t.x }}(priority) AS (
     (SELECT {{ t.priority }} FROM {{ t.table }}

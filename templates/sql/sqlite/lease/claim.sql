@@ -8,7 +8,7 @@
 {% endif %}
 -- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
--- Index: {{ claim_index }}
+-- Index: {{ claim_index }}, and the primary key.
 -- Runs: once per poll.
 UPDATE {{ t.table }}
 SET {{ p.take() }}
