@@ -220,7 +220,7 @@ def _python() -> str:
     return (
         '## Types in Python\n\n`python = "app.models:Report"` names a type of yours that a column holds. '
         "The generated module imports it, so `New` and `Row` are typed with it. The module named, and what "
-        "it imports, may therefore not import the generated one at its top: import it inside of the functions "
+        "it imports, may therefore not import the generated one at its top: import it inside the functions "
         "that use it, or keep the types in a module of their own.\n\n"
     ) + (
         _table(

@@ -54,12 +54,12 @@ def _relation(relation: Relation) -> str:
         written.append(f"schema={literals.string(relation.schema)}")
     written.append(f"id={literals.string(relation.id)}")
     if relation.times:
-        if len(relation.times) == 1:
-            # the formatter joins a tuple of one
-            written.append(f"times=({literals.string(relation.times[0])},)")
-        else:
+        # the formatter joins a tuple of one where it fits
+        line = f"times=({literals.string(relation.times[0])},)"
+        if len(relation.times) > 1 or len(line) + 9 > literals.WIDTH:
             inner = "".join(f"            {literals.string(name)},\n" for name in relation.times)
-            written.append(f"times=(\n{inner}        )")
+            line = f"times=(\n{inner}        )"
+        written.append(line)
     return _exploded("_runtime.Relation", written, 4)
 
 

@@ -111,10 +111,10 @@ much = {{ type = "double", default = 1e308 }}
 little = {{ type = "double", default = 1e-7 }}
 rate = {{ type = "double", default = 2 }}
 {LEASED}""",
-    "generated_only": """dialects = ['sqlite']
+    "generated_only": f"""dialects = ['sqlite']
 [columns]
-id = { role = "id", type = "bigint", generated = true }
-locked_until = { role = "locked_until" }
+i{LONG[:-4]} = {{ role = "id", type = "bigint", generated = true }}
+u{LONG[:-4]} = {{ role = "locked_until" }}
 """,
     "row_lock_one": "dialects = ['mysql']\n[columns]\n",
     "advisory_all": f"{ALL}\n{DEAD}advisory_lock = 'all-{{customer}}'\n[columns]\n{EVERYTHING}",
