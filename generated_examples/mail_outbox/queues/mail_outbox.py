@@ -1,6 +1,9 @@
 # From tables.toml: edit that and run `sqlclaimgen build`.
 # format 1 · form row lock · postgres, mysql, mariadb
-"""The work table mail_outbox: row lock form, PostgreSQL, MySQL and MariaDB."""
+"""The work table mail_outbox: row lock form, PostgreSQL, MySQL and MariaDB.
+
+It imports the types of its columns: their modules may not import it at their top.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 # From tables.toml: edit that and run `sqlclaimgen build`.
 # format 1 · form lease · postgres, mysql, mariadb, sqlite
-"""The work table report_jobs: lease form, PostgreSQL, MySQL, MariaDB and SQLite."""
+"""The work table report_jobs: lease form, PostgreSQL, MySQL, MariaDB and SQLite.
+
+It imports the types of its columns: their modules may not import it at their top.
+"""
 
 from __future__ import annotations
 

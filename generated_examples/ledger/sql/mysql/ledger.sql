@@ -58,9 +58,9 @@ ORDER BY seen.candidate_group;
 
 -- name: guard
 -- Locks up to :limit of these groups against other claims, without waiting, and tells which: their places in
--- the list, and whether the lock is this session's. Its name is a hash of the schema, the table and the group,
--- without the blanks at the group's end, which no comparison here counts. What decides is a statement of its
--- own after it: only what begins after the lock sees what its last holder committed.
+-- the list, and whether the lock is this session's. Its name is a hash of the schema, the table and the group.
+-- What decides is a statement of its own after it: only what begins after the lock sees what its last holder
+-- committed.
 --   :group_list  text, a JSON list of groups
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED; before claim and claim_table.
@@ -99,7 +99,7 @@ FROM (
 ) AS g;
 
 -- name: claim
--- Takes the head of a group that guard granted, and counts the attempt.
+-- Takes the head of a group that guard granted.
 -- The head is the first row, due or not: one that is not due holds its group.
 -- It is chosen first and locked by id: SKIP LOCKED where it is chosen would hand out the row behind a locked head.
 -- A group of which a row is in work yields nothing, whatever has come before that row since.
@@ -127,7 +127,7 @@ WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
 FOR UPDATE OF t SKIP LOCKED;
 
 -- name: claim_table
--- Takes the heads of the groups that guard granted, and counts the attempt.
+-- Takes the heads of the groups that guard granted.
 -- The head is the first row, due or not: one that is not due holds its group.
 -- It is chosen first and locked by id: SKIP LOCKED where it is chosen would hand out the row behind a locked head.
 -- A group of which a row is in work yields nothing, whatever has come before that row since.

@@ -7,7 +7,7 @@
 --   :window  integer, how many candidates are read
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :until  INTEGER
--- Transaction: the claim's, before guard: what it says is decided again by claim_table.
+-- Transaction: the claim's, before claim_table: what it says is decided again by claim_table.
 -- Locks: none.
 -- Index: ledger_claim, ledger_work
 -- Runs: once per circle through the groups.
@@ -43,7 +43,7 @@ ORDER BY seen.candidate_group;
 --   :window  integer, how many candidates are read
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :until  INTEGER
--- Transaction: the claim's, before guard: what it says is decided again by claim_table.
+-- Transaction: the claim's, before claim_table: what it says is decided again by claim_table.
 -- Locks: none.
 -- Index: ledger_claim, ledger_work
 -- Runs: once per poll, and again while groups are wanted.

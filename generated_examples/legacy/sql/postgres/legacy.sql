@@ -8,7 +8,7 @@
 --   :locked_until  timestamptz, the new expiry: now + 120 s
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
--- Index: Job Queue_claim
+-- Index: Job Queue_claim, and the primary key.
 -- Runs: once per poll.
 WITH candidate AS (
     SELECT "Job No" FROM "Job Queue"

@@ -8,7 +8,7 @@
 --   :limit  integer, at most so many rows
 -- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
--- Index: Job Queue_claim
+-- Index: Job Queue_claim, and the primary key.
 -- Runs: once per poll.
 UPDATE "Job Queue"
 SET "Locked" = :locked_until, "tries" = MIN("tries", 9223372036854775806) + 1

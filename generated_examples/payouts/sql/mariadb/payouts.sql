@@ -96,7 +96,7 @@ WHERE `id` = :id;
 --   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :lock_name  text, what the claim locked: the third column of its answer
--- Transaction: its own, on the claim's connection, before the unlock.
+-- Transaction: its own, on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops, before the handler.
@@ -120,7 +120,7 @@ SELECT RELEASE_LOCK(:lock_name);
 --   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :lock_name  text, what the claim locked: the third column of its answer
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
@@ -136,7 +136,7 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 --   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :lock_name  text, what the claim locked: the third column of its answer
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
@@ -152,7 +152,7 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 --   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :lock_name  text, what the claim locked: the third column of its answer
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
@@ -169,7 +169,7 @@ WHERE `id` = :id AND `attempt` = :attempt AND IS_USED_LOCK(:lock_name) = CONNECT
 --   :id  char(36) CHARACTER SET ascii COLLATE ascii_bin
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :lock_name  text, what the claim locked: the third column of its answer
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock. First of two statements; dead_letter_remove is the second.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free. First of two statements; dead_letter_remove is the second.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.

@@ -69,7 +69,7 @@ RETURNING t."id", t."account", t."due_at", t."last_error", t."amount", t."curren
 --   :id  uuid
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :session  integer, the session that holds the lock: the last column of the claim's answer
--- Transaction: its own, on the claim's connection, before the unlock.
+-- Transaction: its own, on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops, before the handler.
@@ -102,7 +102,7 @@ SELECT pg_advisory_unlock(CAST(:lock AS bigint));
 --   :id  uuid
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :session  integer, the session that holds the lock: the last column of the claim's answer
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
@@ -117,7 +117,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "p
 --   :id  uuid
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :session  integer, the session that holds the lock: the last column of the claim's answer
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
@@ -132,7 +132,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "p
 --   :id  uuid
 --   :attempt  integer, as the row holds it: one more than the delivery's
 --   :session  integer, the session that holds the lock: the last column of the claim's answer
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
@@ -148,7 +148,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "p
 --   :reason  text, why the row is given up
 --   :error  text or NULL, what went wrong
 --   :now  timestamptz, the host's clock
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: one row, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.

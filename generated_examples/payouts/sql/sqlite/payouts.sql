@@ -46,7 +46,7 @@ RETURNING "id", "account", "due_at", "last_error", "amount", "currency", "attemp
 -- Gives the attempt of a row back whose handler never started. No row: the claim is lost.
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
--- Transaction: its own, on the claim's connection, before the unlock.
+-- Transaction: its own, on the claim's connection, before its key is free.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: when a claim's block is left, or a worker stops, before the handler.
@@ -59,7 +59,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery.
@@ -73,7 +73,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :error  text or NULL, what went wrong
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
@@ -87,7 +87,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :error  text or NULL, what went wrong
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per delivery that is retried.
@@ -102,7 +102,7 @@ WHERE "id" = :id AND "attempt" = :attempt AND "paid_at" IS NULL;
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :id  TEXT
 --   :attempt  integer, as the row holds it: one more than the delivery's
--- Transaction: the caller's when one is open, else its own; on the claim's connection, before the unlock. First of two statements; dead_letter_remove is the second.
+-- Transaction: the caller's when one is open, else its own; on the claim's connection, before its key is free. First of two statements; dead_letter_remove is the second.
 -- Locks: the one writer's lock, until the commit.
 -- Index: the primary key.
 -- Runs: once per dead letter.

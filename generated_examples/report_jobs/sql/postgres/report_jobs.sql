@@ -10,7 +10,7 @@
 --   :locked_until  timestamptz, the new expiry: now + 60 s
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
--- Index: report_jobs_claim
+-- Index: report_jobs_claim, and the primary key.
 -- Runs: once per poll.
 WITH RECURSIVE step(priority) AS (
     (SELECT "urgency" FROM "report_jobs"
@@ -51,7 +51,7 @@ ORDER BY "urgency", "retry_after", "job_id";
 --   :locked_until  timestamptz, the new expiry: now + 60 s
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
--- Index: report_jobs_claim_table
+-- Index: report_jobs_claim_table, and the primary key.
 -- Runs: once per poll.
 WITH RECURSIVE step(priority) AS (
     (SELECT "urgency" FROM "report_jobs"

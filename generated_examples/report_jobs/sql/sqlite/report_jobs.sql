@@ -12,7 +12,7 @@
 --   :limit  integer, at most so many rows
 -- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
--- Index: report_jobs_claim
+-- Index: report_jobs_claim, and the primary key.
 -- Runs: once per poll.
 UPDATE "report_jobs"
 SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
@@ -50,7 +50,7 @@ RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", 
 --   :limit  integer, at most so many rows
 -- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
--- Index: report_jobs_claim_table
+-- Index: report_jobs_claim_table, and the primary key.
 -- Runs: once per poll.
 UPDATE "report_jobs"
 SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
