@@ -9,7 +9,7 @@
 --   :locked_until  timestamptz, the new expiry: now + 20 s
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until its commit. NO KEY: a child row's foreign-key check never waits.
--- Index: calls_claim
+-- Index: calls_claim, and the primary key.
 -- Runs: once per poll.
 WITH candidate AS (
     SELECT "id" FROM "hooks"."calls"
