@@ -157,8 +157,14 @@ def claim(
         taken = yield from timed(state, bound, form.claim(bound, scope, limit))
         for delivery in taken.deliveries:
             delivery.connection = state.connection
-        for _, error in taken.refused:
-            _log.error("%s: a row with no attempt left could not be moved: %s", queue.table, error)
+        for refused in taken.refused:
+            _log.error(
+                "%s %r could not be %s: %s",
+                queue.table,
+                refused.id,
+                "claimed" if refused.outcome is None else "moved, with no attempt left",
+                refused.error,
+            )
         holder = yield from held_by_transaction.hold(state, taken)
         held_by_key.hold(state.connection, taken)
         return Opened(state, bound, form, taken, holder)

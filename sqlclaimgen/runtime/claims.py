@@ -29,14 +29,14 @@ class Deliveries(Generic[D]):
         """Whether groups were left that nothing was asked of: the next claim may bring rows where this
         one brought none."""
         self.refused: Sequence[Exception] = ()
-        """Why rows whose attempts are used up could not be moved to the dead letters, an error each. They
-        are tried again later; the rows of this claim are others."""
+        """Why rows could not be claimed, or, their attempts used up, not be moved to the dead letters: an
+        error each. They are tried again later; the rows of this claim are others."""
 
     def _hold(self, opened: Opened) -> None:
         self._opened = opened
         self._deliveries = opened.deliveries
         self.resume, self.more = opened.taken.resume, opened.taken.more
-        self.refused = [error for _, error in opened.taken.refused]
+        self.refused = [refused.error for refused in opened.taken.refused]
 
     def _held(self) -> Opened:
         if self._opened is None:

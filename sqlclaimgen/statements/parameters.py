@@ -30,7 +30,7 @@ _FIXED = {
     "held": "list of id, token and attempt",
     "held_tokens": "list of id and token",
     "ids": "list of ids",
-    "set_aside": "list of ids, the rows that are left out: none, or those that could not be settled lately",
+    "set_aside": "list of ids, the rows that are left out: none, or those that the database refused lately",
     "groups": "list of groups",
     "group_list": "text, a JSON list of groups",
 }

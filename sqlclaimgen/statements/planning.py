@@ -24,6 +24,7 @@ _FILES: dict[Form, tuple[str, ...]] = {
     Form.LEASE: (
         "lease/claim.sql",
         "lease/claim_write.sql",
+        "lease/candidates.sql",
         "lease/extend.sql",
         "lease/release.sql",
         "lease/hold.sql",

@@ -19,6 +19,7 @@ from tests.conformance.cases import DELAYED, FULL, PLAIN
 from tests.conformance.harness import Stand, on_cases, waiting
 from tests.conformance.stepping import Stepper, interleavings, lost_connection
 from tests.conformance.test_claiming import rows, scope_of
+from tests.support.refusing import WORDS, refuse
 
 SERVERS = ("postgres", "mysql", "mariadb")
 LOCKING = tuple(case.with_(dialects=SERVERS) for case in (FULL, PLAIN))
@@ -341,3 +342,36 @@ def test_a_refused_extension_is_forgotten(stand: Stand) -> None:
         (token, None) for token in tokens
     ]
     assert stand.module.extend(connection, deliveries) == []
+
+
+@pytest.mark.parametrize("bad", [1, 3, 5])
+@on_cases(DELAYED, PLAIN)
+def test_a_row_that_may_not_be_extended_keeps_no_other_from_it(stand: Stand, bad: int) -> None:
+    stand.fill(rows(stand.case, 5))
+    connection = stand.connect()
+    deliveries = taken(stand, connection, 5)
+    refuse(stand, "UPDATE", {bad})
+    before = {delivery.id: delivery.token for delivery in deliveries}
+    with pytest.raises(StatementFailed, match=WORDS) as failed:
+        stand.module.extend(connection, deliveries)
+    assert (failed.value.kind, failed.value.id) == (FaultKind.ROW, bad)
+    assert failed.value.statement in ("extend", "extend_write")
+    tokens = {row["id"]: row["locked_until"] for row in stand.rows()}
+    for delivery in deliveries:
+        assert delivery.sent is None and not delivery.lost
+        assert delivery.token == tokens[delivery.id]
+        assert (delivery.token > before[delivery.id]) is (delivery.id != bad)
+    for delivery in deliveries:
+        if delivery.id != bad:
+            delivery.retry(connection)
+
+
+@on_cases(DELAYED)
+def test_the_last_row_alone_is_refused_its_extension(stand: Stand) -> None:
+    stand.fill(rows(stand.case, 1))
+    connection = stand.connect()
+    deliveries = taken(stand, connection, 1)
+    refuse(stand, "UPDATE", {1})
+    with pytest.raises(StatementFailed, match=WORDS) as failed:
+        stand.module.extend(connection, deliveries)
+    assert failed.value.id == 1

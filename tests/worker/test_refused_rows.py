@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,11 +12,13 @@ from typing import Any
 import pytest
 
 from sqlclaimgen.runtime import EventKind
+from sqlclaimgen.runtime.protocols.aside import Aside
 from tests.conformance.harness import Case, Stand, on_cases
+from tests.support.refusing import WORDS, refuse
 from tests.worker.held.cases import ADVISORY, ROW_LOCK
 from tests.worker.support.cases import JOBS
 from tests.worker.support.injecting import Injector, Strike, injected
-from tests.worker.support.running import Log, OnThread, worker_of
+from tests.worker.support.running import Log, OnThread, leasing, worker_of, working
 
 LONG = 60.0
 """A pace that no test lasts: a row that was set aside is not seen again."""
@@ -69,28 +72,7 @@ def a_new_column(stand: Stand, id: int) -> None:
 
 
 def a_refusing_trigger(stand: Stand, id: int) -> None:
-    stand.database.execute(
-        {
-            "postgres": (
-                "CREATE FUNCTION refused() RETURNS trigger LANGUAGE plpgsql AS "
-                "$$ BEGIN RAISE EXCEPTION 'kept by law'; END $$"
-            ),
-            "sqlite": (
-                f"CREATE TRIGGER refused BEFORE DELETE ON jobs WHEN OLD.id = {id} BEGIN "
-                "SELECT RAISE(ABORT, 'kept by law'); END"
-            ),
-        }.get(
-            stand.dialect,
-            "CREATE TRIGGER refused BEFORE DELETE ON jobs FOR EACH ROW BEGIN "
-            f"IF OLD.id = {id} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'kept by law'; "
-            "END IF; END",
-        )
-    )
-    if stand.dialect == "postgres":
-        stand.database.execute(
-            f"CREATE TRIGGER refused BEFORE DELETE ON jobs FOR EACH ROW WHEN (OLD.id = {id}) "
-            "EXECUTE FUNCTION refused()"
-        )
+    refuse(stand, "DELETE", {id})
 
 
 def a_swallowing_trigger(stand: Stand, id: int) -> None:
@@ -121,7 +103,7 @@ TROUBLES = {
     "child": Trouble(a_child, words="foreign key"),
     "child of a dead letter": Trouble(a_child, rejected, words="foreign key"),
     "column": Trouble(a_new_column, rejected, words="tenant"),
-    "trigger": Trouble(a_refusing_trigger, words="kept by law"),
+    "trigger": Trouble(a_refusing_trigger, words=WORDS),
     "swallowed": Trouble(
         a_swallowing_trigger, words="stands unchanged", dialects=("postgres", "sqlite")
     ),
@@ -180,15 +162,16 @@ class Run:
         for one in started:
             one.join(120)
 
-    def check(self, good: set[int], bad: int | None, *, most: int) -> None:
-        """Every good row was settled once, the bad one was started `most` times; nothing was said to be
-        disconnected."""
-        settled = Counter(self.log.ids(EventKind.SETTLED))
-        assert {id: n for id, n in settled.items() if id != bad} == dict.fromkeys(good, 1)
-        starts = Counter(self.log.ids(EventKind.STARTED))
-        assert {id: n for id, n in starts.items() if id != bad} == dict.fromkeys(good, 1)
-        assert starts[bad] <= most
-        assert not self.log.of(EventKind.DISCONNECTED, EventKind.LOST, EventKind.UNKNOWN)
+
+def check(log: Log, good: set[int], bad: int | None, *, most: int) -> None:
+    """Every good row was settled once, the bad one was started `most` times; nothing was said to be
+    disconnected."""
+    settled = Counter(log.ids(EventKind.SETTLED))
+    assert {id: n for id, n in settled.items() if id != bad} == dict.fromkeys(good, 1)
+    starts = Counter(log.ids(EventKind.STARTED))
+    assert {id: n for id, n in starts.items() if id != bad} == dict.fromkeys(good, 1)
+    assert starts[bad] <= most
+    assert not log.of(EventKind.DISCONNECTED, EventKind.LOST, EventKind.UNKNOWN)
 
 
 def worked(
@@ -206,7 +189,7 @@ def worked(
     good = set() if place == "alone" else set(range(1, number + 1)) - {bad}
     # a lease keeps the others from it; a row that could be delayed is nobody's either
     most = 0 if trouble.attempt == 6 else workers
-    run.check(good, bad, most=most)
+    check(run.log, good, bad, most=most)
     unsettled = run.log.of(EventKind.UNSETTLED)
     assert {event.id for event in unsettled} == (set() if trouble.settled else {bad})
     assert len(unsettled) <= workers
@@ -273,3 +256,87 @@ def test_a_session_that_ends_refused_no_row(stand: Stand, step: str, after: bool
     left = [row["id"] for row in stand.rows()]
     letters = [row["id"] for row in stand.rows(dead=True)]
     assert sorted(left + letters) == [1]  # a lease that it has keeps it from the next claim
+
+
+def claims_refused(stand: Stand, number: int, place: str, workers: int, **options: Any) -> Log:
+    """A run over rows one of which may not be claimed: it is named, never started, and set aside."""
+    bad = {"first": 1, "last": number, "alone": 1}[place]
+    filled(stand, 1 if place == "alone" else number, None)
+    refuse(stand, "UPDATE", {bad})
+    run = Run(stand, lambda delivery: None, workers, **options)
+    check(run.log, set() if place == "alone" else set(range(1, number + 1)) - {bad}, bad, most=0)
+    unsettled = run.log.of(EventKind.UNSETTLED)
+    assert {event.id for event in unsettled} == {bad}
+    assert len(unsettled) <= workers
+    for event in unsettled:
+        assert WORDS in str(event.error)
+        assert event.attempt is None and event.outcome is None
+    (left,) = stand.rows()
+    assert (left["id"], left["attempt"]) == (bad, 1)
+    return run.log
+
+
+CLAIMED = tuple(case for case in CASES if not case.name.startswith("row-lock"))
+"""The forms whose claims write: a row lock's claim does not."""
+
+
+@pytest.mark.parametrize("place", ["first", "last", "alone"])
+@on_cases(*CLAIMED)
+def test_a_row_that_may_not_be_claimed_does_not_stop_the_others(stand: Stand, place: str) -> None:
+    claims_refused(stand, 12, place, 2, concurrency=2)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("place", ["first", "last"])
+@on_cases(*CLAIMED)
+def test_two_thousand_claims_and_eight_workers(stand: Stand, place: str) -> None:
+    claims_refused(stand, 2000, place, 8, concurrency=2)
+
+
+@on_cases(JOBS)
+def test_a_row_that_may_not_be_extended_keeps_no_other_from_it(stand: Stand) -> None:
+    filled(stand, 3, None)
+    module = leasing(stand.module, 2)
+    extended, refused = threading.Event(), threading.Event()
+    log = Log()
+
+    def told(event: Any) -> None:
+        log(event)
+        if event.kind is EventKind.UNSETTLED:
+            refused.set()
+        elif event.kind is EventKind.EXTENDED and event.count == 2 and refused.is_set():
+            extended.set()
+
+    def handle(delivery: Any) -> None:
+        assert extended.wait(30)
+
+    begun = OnThread(
+        worker_of("blocking", stand, handle, module=module, on_event=told, max_backoff=LONG),
+        until="empty",
+    )
+    log.wait_for(EventKind.STARTED, 3)
+    refuse(stand, "UPDATE", {2})
+    begun.join()
+    (event,) = log.of(EventKind.UNSETTLED)
+    assert (event.id, event.outcome) == (2, None)
+    assert WORDS in str(event.error)
+    assert set(log.ids(EventKind.SETTLED)) == {1, 2, 3}
+    assert not log.of(EventKind.DISCONNECTED, EventKind.LOST)
+
+
+@on_cases(without_delays(ROW_LOCK), without_delays(ADVISORY))
+def test_a_worker_that_sets_no_row_aside_is_found_out(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken twin: a refused row is claimed again at once, and what the tests above check tells."""
+    filled(stand, 1, 1)
+    a_child(stand, 1)
+    monkeypatch.setattr(Aside, "add", lambda self, delivery: None)
+    log = Log()
+    worker = worker_of(
+        "blocking", stand, lambda delivery: None, connect=lambda: connecting(stand), on_event=log
+    )
+    with working(worker):
+        log.wait_for(EventKind.UNSETTLED, 3)
+    with pytest.raises(AssertionError):
+        check(log, set(), 1, most=1)

@@ -36,7 +36,7 @@ from sqlclaimgen.runtime.protocols.claimed import Claimed
 from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.protocols.held import Memory
 from sqlclaimgen.runtime.protocols.scope import Scope
-from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.protocols.taken import Refusal, Taken
 from sqlclaimgen.runtime.protocols.transaction import joining
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import CheckConstraints, Close, Commit, Protocol, Rollback
@@ -57,10 +57,11 @@ def claim(
     bound: Bound, scope: Scope, limit: int = 1, *, held: Iterable[Held] = ()
 ) -> Protocol[Taken]:
     """Take one due row whose key nobody holds, count its attempt, and commit: one row, whatever the
-    limit. A row that has no attempt left is moved to the dead letters; one that cannot be moved is passed
-    over. `held` are deliveries of this process whose keys need not be tried."""
+    limit. A row that has no attempt left is moved to the dead letters; one that cannot be moved, or that the
+    database refuses to take, is passed over. `held` are deliveries of this process whose keys need not be
+    tried."""
     aside = Aside()
-    refused: list[tuple[Delivery[Any, Any], Exception]] = []
+    refused: list[Refusal] = []
     taken = Taken([], limit, more=True)
     for _ in range(taking.MOST_PASSED):
         taken = yield from _claim(bound, scope, aside, held)
@@ -80,7 +81,7 @@ def claim_one(bound: Bound, scope: Scope, memory: Memory) -> Protocol[Taken]:
 def _claim(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held] = ()) -> Protocol[Taken]:
     """Take one row, or give one up that has no attempt left. `aside` are left out, and what cannot be
     given up is left there. `held` are deliveries of this process whose keys need not be tried."""
-    taken = yield from taking.take(bound, scope, aside.ids(), held)
+    taken = yield from taking.take(bound, scope, aside, held)
     for one in taken.deliveries:
         delivery: Any = one
         if not exhausted.is_spent(delivery):
@@ -95,12 +96,12 @@ def _claim(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held] = ()) 
                 taken.more = True
                 break
             aside.add(delivery)
-            taken.refused.append((delivery, refused))
+            taken.refused.append(exhausted.refused(delivery, refused))
             yield from unlock(delivery)
         else:
             taken.exhausted = 1 if error is None else 0
             if error is not None:
-                taken.refused.append((delivery, error))
+                taken.refused.append(exhausted.refused(delivery, error))
     return taken
 
 

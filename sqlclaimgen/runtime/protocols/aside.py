@@ -24,7 +24,10 @@ class Aside:
 
     def add(self, delivery: Delivery[Any, Any]) -> None:
         """Leave the delivery's row out from now on, for the pace."""
-        id = delivery.bound.id(delivery.spelled)
+        self.leave_out(delivery.bound.id(delivery.spelled))
+
+    def leave_out(self, id: Any) -> None:
+        """The same for a row that was not claimed. `id` as the driver takes it."""
         self._until.pop(id, None)
         self._until[id] = time.monotonic() + self.pace.total_seconds()
         if len(self._until) > MOST:

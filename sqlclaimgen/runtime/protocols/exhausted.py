@@ -8,6 +8,7 @@ from typing import Any
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.outcomes import AnyOutcome, DeadLetter
 from sqlclaimgen.runtime.protocols import outcomes
+from sqlclaimgen.runtime.protocols.taken import Refusal
 
 LETTER = DeadLetter("exhausted")
 """What becomes of them."""
@@ -18,6 +19,11 @@ def is_spent(delivery: Delivery[Any, Any]) -> bool:
     are not limited."""
     most = delivery.bound.queue.max_attempts
     return most is not None and delivery.number > most and not _in_dead_group(delivery)
+
+
+def refused(delivery: Delivery[Any, Any], error: Exception) -> Refusal:
+    """What is told of a row that had to be given up and could not."""
+    return Refusal(delivery.id, error, delivery.number, type(LETTER).__name__)
 
 
 def effective(delivery: Delivery[Any, Any], outcome: AnyOutcome) -> AnyOutcome:

@@ -24,6 +24,8 @@ from sqlclaimgen.runtime.steps import Protocol
 Lease: TypeAlias = LeaseDelivery[Any, Any]
 Leases: TypeAlias = dict[Any, Lease]
 """Deliveries by id, as the driver takes it: one for each row."""
+Refused: TypeAlias = list[tuple[Lease, StatementFailed]]
+"""Deliveries whose rows the database refuses to extend, and what it said."""
 
 
 def expiry(bound: Bound, now: datetime) -> datetime:
@@ -37,25 +39,33 @@ def key_of(delivery: Lease) -> Any:
     return delivery.bound.id(delivery.spelled)
 
 
-def extend(bound: Bound, deliveries: Iterable[Lease]) -> Protocol[list[Lease]]:
+def extend(
+    bound: Bound, deliveries: Iterable[Lease], refused: Refused | None = None
+) -> Protocol[list[Lease]]:
     """Move the expiry of every delivery in work and commit. Returns those that are lost.
 
     A delivery that is being settled is left alone, and a row that is locked is skipped, not lost: an
-    extension never waits for a settlement.
+    extension never waits for a settlement. Where the database refuses one row, each is extended in a
+    transaction of its own: those that it refuses alone are added to `refused` with the errors, or the
+    first of these errors is raised after the others are extended.
     """
+    kept: Refused = [] if refused is None else refused
     held, stale = _one_each(deliveries)
     gone: Leases = {}
     for until in sorted({d.sent for d in held.values() if d.sent is not None}):
-        gone |= yield from _sent_again(bound, held, until)
+        unanswered = {key: d for key, d in held.items() if d.sent == until}
+        gone |= yield from _sent(bound, unanswered, until, kept)
     fresh = {key: d for key, d in held.items() if d.sent is None and key not in gone}
     if fresh:
         unit = 10 ** (6 - bound.queue.token_precision) * MICROSECOND
         past = max(d.token for d in fresh.values())
         until = max(expiry(bound, bound.now()), past + unit)
-        gone |= yield from again(lambda: _send(bound, fresh, until))
+        gone |= yield from _sent(bound, fresh, until, kept)
     lost = [*stale, *gone.values()]
     for delivery in lost:
         delivery.lost = True
+    if refused is None and kept:
+        raise kept[0][1]
     return lost
 
 
@@ -111,9 +121,20 @@ def copied(delivery: Lease, number: int, token: datetime, sent: datetime | None)
     return made
 
 
-def _sent_again(bound: Bound, held: Leases, until: datetime) -> Protocol[Leases]:
-    unanswered = {key: d for key, d in held.items() if d.sent == until}
-    return (yield from again(lambda: _send(bound, unanswered, until)))
+def _sent(bound: Bound, held: Leases, until: datetime, refused: Refused) -> Protocol[Leases]:
+    """Write `until` into all rows at once, or, where the database refuses one of them, into each alone."""
+    try:
+        return (yield from again(lambda: _send(bound, held, until)))
+    except StatementFailed as error:
+        if error.kind is not FaultKind.ROW:
+            raise
+        if len(held) == 1:
+            refused += [(delivery, error) for delivery in held.values()]
+            return {}
+    gone: Leases = {}
+    for key in sorted(held):
+        gone |= yield from _sent(bound, {key: held[key]}, until, refused)
+    return gone
 
 
 def _one_each(deliveries: Iterable[Lease]) -> tuple[Leases, list[Lease]]:
@@ -166,13 +187,15 @@ def _write(bound: Bound, held: Leases, until: datetime) -> Protocol[tuple[Leases
     sent = {"locked_until": bound.codec.time(until)}
     kind = bound.queue.id_kind
     named = bound.codec.held(kind, list(leases.values()))
-    result = yield from bound.run("extend", {**sent, **named})
+    # an error of one row names it
+    row = next(iter(leases.values())).id if len(leases) == 1 else None
+    result = yield from bound.run("extend", {**sent, **named}, row=row)
     yield from at_most(bound, "extend", len(result.rows), len(leases))
     ids = {decoded_id(bound, row[0]) for row in result.rows}
     written = {key: held[key] for key in leases if held[key].id in ids}
     if bound.has("extend_write") and written:
         locked = bound.codec.held(kind, [leases[key] for key in written])
-        result = yield from bound.run("extend_write", {**sent, **locked})
+        result = yield from bound.run("extend_write", {**sent, **locked}, row=row)
         yield from at_most(bound, "extend_write", result.count, len(written))
     missing = [key for key in leases if key not in written]
     for key in missing:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.errors import (
@@ -14,41 +14,75 @@ from sqlclaimgen.runtime.errors import (
     StatementFailed,
 )
 from sqlclaimgen.runtime.outcomes import AnyOutcome
-from sqlclaimgen.runtime.protocols import exhausted, fifo, outcomes, windows
-from sqlclaimgen.runtime.protocols.claimed import Claimed, claimed, decoded_id
+from sqlclaimgen.runtime.protocols import claiming, exhausted, fifo, outcomes
+from sqlclaimgen.runtime.protocols.aside import Aside
+from sqlclaimgen.runtime.protocols.claimed import Claimed, decoded_id
 from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.protocols.extending import Lease, expiry, key_of
 from sqlclaimgen.runtime.protocols.extending import extend as extend
-from sqlclaimgen.runtime.protocols.scope import UNGROUPED, Scope
-from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.protocols.scope import Scope
+from sqlclaimgen.runtime.protocols.taken import Refusal, Taken
 from sqlclaimgen.runtime.protocols.transaction import again, in_transaction, joining
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Protocol
 
 survives_sessions = True
 
+MOST_REFUSED = 100
+"""Rows that the database refuses to claim, before a claim leaves the rest to the next one."""
 
-def claim(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
-    """Take up to `limit` due rows and commit. The rows are the caller's only once this has returned.
+Take: TypeAlias = Callable[
+    [Bound, Scope, int, dict[str, Any], datetime, fifo.Guards], Protocol[Taken]
+]
+"""What a claim does in its transaction."""
+
+
+def claim(bound: Bound, scope: Scope, limit: int, aside: Aside | None = None) -> Protocol[Taken]:
+    """Take up to `limit` due rows and commit. The rows are the caller's only once this has returned. The
+    rows of `aside` are left out, and those that the database refuses to claim are left there.
 
     Those that have no attempt left are moved to the dead letters then, each in a transaction of its
     own. One that cannot be moved keeps its lease: it is tried again when that has run out. So do all of
     them where the session is lost meanwhile.
     """
-    taken = yield from again(lambda: _committed(bound, scope, limit))
+    left = aside or Aside()
+    refused: list[Refusal] = []
+    while True:
+        taken = yield from _taken(bound, scope, limit, left)
+        refused += taken.refused
+        if taken.deliveries or not taken.refused or len(refused) >= MOST_REFUSED:
+            break
+    taken.refused = refused
     yield from _given_up(taken)
     return taken
 
 
-def _committed(bound: Bound, scope: Scope, limit: int) -> Protocol[Taken]:
+def _taken(bound: Bound, scope: Scope, limit: int, aside: Aside) -> Protocol[Taken]:
+    """All rows by one statement or, where the database refuses one of them, as many as it takes."""
+    try:
+        return (yield from again(lambda: _committed(bound, scope, limit, aside, _claim)))
+    except StatementFailed as error:
+        if error.kind is not FaultKind.ROW or not claiming.leaves_out(bound, scope):
+            raise
+    taken = yield from again(lambda: _committed(bound, scope, limit, aside, _claim_in_pieces))
+    for refusal in taken.refused:
+        aside.leave_out(refusal.spelled)
+    return taken
+
+
+def _committed(bound: Bound, scope: Scope, limit: int, aside: Aside, take: Take) -> Protocol[Taken]:
     now = bound.now()
     token = expiry(bound, now)
     taken: list[Taken] = []
     guards = fifo.Guards(bound)
-    parameters = {"now": bound.codec.time(now), "locked_until": bound.codec.time(token)}
+    parameters = {
+        "now": bound.codec.time(now),
+        "locked_until": bound.codec.time(token),
+        **bound.codec.set_aside(aside.ids()),
+    }
 
     def body() -> Protocol[Taken]:
-        taken.append((yield from _claim(bound, scope, limit, parameters, token, guards)))
+        taken.append((yield from take(bound, scope, limit, parameters, token, guards)))
         return taken[0]
 
     try:
@@ -74,7 +108,7 @@ def _given_up(taken: Taken) -> Protocol[None]:
             if outcomes.is_lost(error):
                 taken.more = True  # nobody refused the row: another claim moves it
                 return
-            taken.refused.append((delivery, error))
+            taken.refused.append(exhausted.refused(delivery, error))
         else:
             taken.exhausted += 1
 
@@ -87,7 +121,7 @@ def _claim(
     token: datetime,
     guards: fifo.Guards,
 ) -> Protocol[Taken]:
-    found = yield from _found(bound, scope, limit, parameters, guards)
+    found = yield from claiming.found(bound, scope, limit, parameters, guards)
     if bound.has("claim_write") and found.rows:
         ids = bound.codec.ids(bound.queue.id_kind, sorted(row.id for row in found.rows))
         written = yield from bound.run("claim_write", {**parameters, **ids})
@@ -96,56 +130,17 @@ def _claim(
     return Taken(deliveries, found.limit, 0, found.turn, found.more)
 
 
-def _found(
-    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any], guards: fifo.Guards
-) -> Protocol[fifo.Found]:
-    if scope.group is not None and bound.queue.group is not None:
-        parameters = {
-            **parameters,
-            "group": bound.codec.encode(bound.queue.group.kind, scope.group),
-        }
-    if not fifo.keeps_order(bound, scope):
-        return fifo.Found((yield from _rows(bound, scope, limit, parameters)), limit)
-
-    def alone(missing: int) -> Protocol[list[Claimed]]:
-        return (yield from _rows(bound, UNGROUPED, missing, parameters))
-
-    return (yield from fifo.heads(bound, scope, limit, parameters, guards, alone))
-
-
-def _rows(
-    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any]
-) -> Protocol[list[Claimed]]:
-    if not bound.has("due_priorities" + scope.suffix):
-        return (yield from _window(bound, scope, limit, parameters))
-    # delayed rows of a better priority are stepped over, not walked
-    listed = yield from bound.run("due_priorities" + scope.suffix, parameters)
-    found: list[Claimed] = []
-    for priority in listed.rows:
-        more = {**parameters, "priority": priority[0]}
-        found += yield from _window(bound, scope, limit - len(found), more)
-        if len(found) >= limit:
-            break
-    return found
-
-
-def _window(
-    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any]
-) -> Protocol[list[Claimed]]:
-    window = windows.of_lease(limit)
-    while True:
-        result = yield from bound.run(
-            "claim" + scope.suffix, {**parameters, "limit": limit, "window": window}
-        )
-        if result.rows or not bound.has("probe" + scope.suffix) or window >= windows.MOST:
-            return claimed(bound, result.rows)
-        # nothing came: others hold the whole window, or nothing is due
-        beyond = yield from bound.run(
-            "probe" + scope.suffix, {**parameters, "window": window + 1, "last": window}
-        )
-        if not beyond.rows:
-            return []
-        window = windows.wider(window)
+def _claim_in_pieces(
+    bound: Bound,
+    scope: Scope,
+    limit: int,
+    parameters: dict[str, Any],
+    token: datetime,
+    guards: fifo.Guards,
+) -> Protocol[Taken]:
+    rows, refused = yield from claiming.in_pieces(bound, scope, limit, parameters)
+    deliveries = [_delivery(bound, row, token) for row in rows]
+    return Taken(deliveries, limit, refused=refused)
 
 
 def _delivery(bound: Bound, row: Claimed, token: datetime) -> Lease:

@@ -9,6 +9,20 @@ from typing import Any
 from sqlclaimgen.runtime.deliveries import Delivery
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A row that a claim met and the database refused to write: it is tried again later."""
+
+    id: Any
+    error: Exception
+    attempt: int | None = None
+    """None where it was not claimed."""
+    outcome: str | None = None
+    """The outcome that was refused; None where the claim itself was."""
+    spelled: Any = None
+    """The id as the driver takes it, where the row was not claimed."""
+
+
 @dataclass(slots=True)
 class Taken:
     """The deliveries of one claim, in claim order. `exhausted` counts the rows that were moved to the
@@ -21,10 +35,8 @@ class Taken:
     """Where the next claim of the same scope goes on, where a claim looks at groups in turn."""
     more: bool = False
     """Whether it stopped looking before it had seen every group, or every row."""
-    refused: list[tuple[Delivery[Any, Any], Exception]] = field(
-        default_factory=list["tuple[Delivery[Any, Any], Exception]"]
-    )
-    """Rows that the claim had to give up and could not, and why: they are tried again later."""
+    refused: list[Refusal] = field(default_factory=list[Refusal])
+    """Rows that could not be claimed, or had to be given up and could not."""
 
     @property
     def full(self) -> bool:

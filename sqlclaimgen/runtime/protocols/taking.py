@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from sqlclaimgen.runtime.deliveries import AdvisoryDelivery
+from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
 from sqlclaimgen.runtime.keys import KeyLock
 from sqlclaimgen.runtime.protocols import key_failures, keyed, unlocking
+from sqlclaimgen.runtime.protocols.aside import Aside
 from sqlclaimgen.runtime.protocols.claimed import Claimed, claimed, decoded_id
 from sqlclaimgen.runtime.protocols.counted import at_most
 from sqlclaimgen.runtime.protocols.keyed import Candidate
 from sqlclaimgen.runtime.protocols.scope import Scope
-from sqlclaimgen.runtime.protocols.taken import Taken
+from sqlclaimgen.runtime.protocols.taken import Refusal, Taken
 from sqlclaimgen.runtime.protocols.transaction import again
 from sqlclaimgen.runtime.queue import Bound
 from sqlclaimgen.runtime.steps import Begin, Commit, Protocol, Rollback
@@ -23,34 +25,35 @@ MOST_PASSED = 100
 """Rows that were settled between look and lock, before a claim leaves the rest to the next poll."""
 
 
-def take(
-    bound: Bound, scope: Scope, aside: Sequence[Any], held: Iterable[Held] = ()
-) -> Protocol[Taken]:
+def take(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held] = ()) -> Protocol[Taken]:
     """Take one due row whose key nobody holds, count its attempt, and commit. The rows of `aside` are
-    left out. `held` are deliveries of this process whose keys need not be tried."""
+    left out, and one that the database refuses to take is left there. `held` are deliveries of this process
+    whose keys need not be tried."""
     return (yield from again(lambda: _committed(bound, scope, aside, held)))
 
 
-def _committed(
-    bound: Bound, scope: Scope, aside: Sequence[Any], held: Iterable[Held]
-) -> Protocol[Taken]:
-    given = {"now": bound.codec.time(bound.now()), **bound.codec.set_aside(aside)}
+def _committed(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held]) -> Protocol[Taken]:
+    given = {"now": bound.codec.time(bound.now()), **bound.codec.set_aside(aside.ids())}
     locks = [delivery.lock.name for delivery in held if delivery.lock is not None]
-    won: list[KeyLock] = []
+    won: list[Candidate] = []
     yield Begin()
     try:
         taken = yield from _claim(bound, scope, given, locks, won)
         yield Commit()
     except GeneratorExit:
         raise
-    except BaseException:
+    except BaseException as error:
         yield Rollback()
-        for lock in won:
-            yield from unlocking.unlock(bound, lock)
+        for found in won:
+            yield from unlocking.unlock(bound, found.lock)
+        if won and isinstance(error, StatementFailed) and error.kind is FaultKind.ROW:
+            met = Refusal(decoded_id(bound, won[-1].id), error, spelled=bound.id(won[-1].id))
+            aside.leave_out(met.spelled)
+            return Taken([], 1, more=True, refused=[met])
         raise
     if not taken.deliveries:
-        for lock in won:
-            yield from unlocking.unlock(bound, lock)
+        for found in won:
+            yield from unlocking.unlock(bound, found.lock)
     return taken
 
 
@@ -59,7 +62,7 @@ def _claim(
     scope: Scope,
     parameters: dict[str, Any],
     locks: Sequence[Any],
-    won: list[KeyLock],
+    won: list[Candidate],
 ) -> Protocol[Taken]:
     if scope.group is not None and bound.queue.group is not None:
         group = bound.codec.encode(bound.queue.group.kind, scope.group)
@@ -68,7 +71,7 @@ def _claim(
         found = yield from keyed.candidate(bound, scope, parameters, locks)
         if found is None:
             break
-        won.append(found.lock)
+        won.append(found)
         row = yield from _take(bound, scope, parameters, found)
         if row is None:
             # settled between look and lock

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from sqlclaimgen.runtime.deliveries import Delivery
 from sqlclaimgen.runtime.outcomes import DeadLetter
+from sqlclaimgen.runtime.protocols.taken import Refusal
 
 log = logging.getLogger("sqlclaimgen.worker")
 
@@ -54,8 +54,9 @@ class EventKind(StrEnum):
     WARNED = "warned"
     """A look at the server found something that will do harm; `error` says what, and the way out."""
     UNSETTLED = "unsettled"
-    """The database refused an outcome, or did not write it; `error` says why, in the database's words. The
-    row is tried again at a pace of its own: when its lease has run out, or after `max_backoff`."""
+    """The database refused to write one row, or did not write it: its claim, where there is no attempt and
+    no outcome, an extension of its lease, or an outcome. `error` says why, in the database's words. The row
+    is tried again at a pace of its own: when its lease has run out, or after `max_backoff`."""
     READY = "ready"
     """The first connection is there, and claiming begins."""
     DRAINING = "draining"
@@ -157,15 +158,13 @@ class Reporter:
                 log.exception("%s: the event hook raised on %s", self._table, kind.value)
 
 
-def unsettled(
-    report: Reporter, delivery: Delivery[Any, Any], group: Any, error: BaseException
-) -> None:
-    """Report a row that a claim had to give up and could not."""
+def unsettled(report: Reporter, refused: Refusal, group: Any) -> None:
+    """Report a row that could not be claimed, or that a claim had to give up and could not."""
     report(
         EventKind.UNSETTLED,
-        id=delivery.id,
-        attempt=delivery.number,
+        id=refused.id,
+        attempt=refused.attempt,
         group=group,
-        outcome=DeadLetter.__name__,
-        error=error,
+        outcome=refused.outcome,
+        error=refused.error,
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 from sqlclaimgen.runtime.errors import ClocksApart
 from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.protocols.extending import Refused
 from sqlclaimgen.runtime.worker.checks.clocks import Watch
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter
 from sqlclaimgen.runtime.worker.lines import Line
@@ -58,7 +59,9 @@ class Extender:
             due = [
                 item
                 for item in self._items()
-                if item.is_live() and not (item.holds or item.timed_out) and item.extend_at <= now
+                if item.is_live()
+                and not (item.holds or item.timed_out or item.refused)
+                and item.extend_at <= now
             ]
             if due:
                 await self._extend(due)
@@ -66,13 +69,17 @@ class Extender:
     async def _extend(self, due: list[InWork]) -> None:
         at = time.monotonic() + self._half
         before = [item.delivery.token for item in due]
+        refused: Refused = []
         try:
-            await self._line.drive(lambda bound: lease.extend(bound, [i.delivery for i in due]))
+            await self._line.drive(
+                lambda bound: lease.extend(bound, [i.delivery for i in due], refused)
+            )
         except Exception as error:
             # a failed extension is tried again: leases outlive connections
             self._tell()
             await self._line.pause(error)
             return
+        self._refuse(due, refused)
         kept = 0
         for item, token in zip(due, before, strict=True):
             # one whose row was locked was passed over, and is due still
@@ -94,6 +101,14 @@ class Extender:
             stop.set()
         except Exception as error:
             await self._line.pause(error)
+
+    def _refuse(self, due: list[InWork], refused: Refused) -> None:
+        """Report the rows that the database refuses to extend. Their leases run out; the others go on."""
+        for delivery, error in refused:
+            for item in due:
+                if item.delivery is delivery and item.is_live():
+                    item.refused = True
+                    self._report(EventKind.UNSETTLED, error=error, **item.fields)
 
     def _is_long(self, item: InWork) -> bool:
         running = item.started_at is not None and not (item.ended or item.timed_out)

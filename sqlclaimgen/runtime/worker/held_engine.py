@@ -186,8 +186,8 @@ class HeldEngine:
         scopes.went_on(scope, taken.resume)
         if taken.exhausted:
             self._report(EventKind.EXHAUSTED, count=taken.exhausted, group=scope.group)
-        for delivery, error in taken.refused:
-            unsettled(self._report, delivery, scope.group, error)
+        for refused in taken.refused:
+            unsettled(self._report, refused, scope.group)
         if not taken.deliveries:
             return None, taken.full
         if self._rows.memory.aside.holds(taken.deliveries[0]):

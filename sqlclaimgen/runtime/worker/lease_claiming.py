@@ -6,10 +6,12 @@ import asyncio
 import functools
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
 from typing import Any
 
 from sqlclaimgen.runtime.errors import ClaimError, StatementFailed, UnsupportedServer
 from sqlclaimgen.runtime.protocols import lease
+from sqlclaimgen.runtime.protocols.aside import Aside
 from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.worker.events import EventKind, Reporter, unsettled
@@ -44,6 +46,7 @@ class Claimer:
         self._half = lease / 2
         self._begin = begin
         self._unanswered: list[Taken] = []
+        self._aside = Aside(timedelta(seconds=settings.max_backoff))
 
     async def run(self, *, until_empty: bool) -> None:
         """Claim until stopped or, when asked, until nothing is due and nothing is in work."""
@@ -83,7 +86,11 @@ class Claimer:
         does not take its own rows from itself. Each is waited for once, for one lease at most."""
         until = time.monotonic() + 2 * self._half
         while not self._stop.is_set():
-            held = [item for item in self._hands.now() if item.waited_for and item.is_live()]
+            held = [
+                item
+                for item in self._hands.now()
+                if item.waited_for and item.is_live() and not item.refused
+            ]
             late = [item for item in held if item.delivery.overdue and not item.holds]
             if not late:
                 return
@@ -122,13 +129,13 @@ class Claimer:
             limit = free - taken_all
             started = time.monotonic()
             taken: Taken = await self._line.drive(
-                functools.partial(lease.claim, scope=scope, limit=limit)
+                functools.partial(lease.claim, scope=scope, limit=limit, aside=self._aside)
             )
             scopes.went_on(scope, taken.resume)
             if taken.exhausted:
                 self._report(EventKind.EXHAUSTED, count=taken.exhausted, group=scope.group)
-            for spent_row, error in taken.refused:
-                unsettled(self._report, spent_row, scope.group, error)
+            for refused in taken.refused:
+                unsettled(self._report, refused, scope.group)
             if taken.deliveries:
                 spent = time.monotonic() - started
                 self._report(

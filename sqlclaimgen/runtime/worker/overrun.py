@@ -159,6 +159,14 @@ class Overrun:
             return
         at = time.monotonic() + self._seconds / 3
         leases = [row.lease for row in rows]
-        await self._line.drive(lambda bound: lease.extend(bound, leases))
+        refused: extending.Refused = []
+        await self._line.drive(lambda bound: lease.extend(bound, leases, refused))
         self._extend_at = at
-        self._drop([row for row in rows if row.lease.lost])
+        over = [
+            delivery for delivery, _ in refused
+        ]  # nothing holds these when their leases run out
+        for row in rows:
+            for delivery, error in refused:
+                if row.lease is delivery:
+                    self._report(EventKind.UNSETTLED, error=error, **row.item.fields)
+        self._drop([row for row in rows if row.lease.lost or row.lease in over])

@@ -43,6 +43,8 @@ class InWork:
     stop_timing: Callable[[], None] = lambda: None
     long_told: bool = False
     """That its handler runs for many leases."""
+    refused: bool = False
+    """The database refused to extend its lease, which runs out."""
     holds: bool = False
     """The transaction of its handler has locked the row: nobody takes it, and nothing extends it."""
     own: bool = False

@@ -2,7 +2,7 @@
 {% set pr = ":priority" if t.stepped else none %}
 {% macro branch(lease) %}
 SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS candidate_{{ loop.index }}{% endfor %} FROM {{ t.table }}
-         WHERE {{ p.due(scope, "", lease, pr) | trim }}
+         WHERE {{ p.due(scope, "", lease, pr, aside=True) | trim }}
          ORDER BY {{ p.order_within() if t.stepped else p.order() }} LIMIT :window
 {%- endmacro %}
 {% macro union() %}

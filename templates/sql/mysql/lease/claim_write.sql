@@ -4,7 +4,7 @@
 -- Transaction: the claim's; the last statement before COMMIT.
 -- Locks: rows the claim holds already.
 -- Index: the primary key.
--- Runs: once per claim that brought rows.
+-- Runs: once per claim that brought rows; where it is refused because of one row, again for each half of them.
 UPDATE {{ t.table }}
 SET {{ p.take() }}
 WHERE {{ t.id }} IN (:ids);

@@ -1,0 +1,14 @@
+{% import "pieces.sql" as p with context %}
+{# Claims of FIFO groups take heads: only rows without a group are taken so there. #}
+{% if not t.described.fifo or t.column_of("group").null %}
+-- name: candidates_take
+-- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+-- Transaction: that of candidates, after it, behind a savepoint.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary key.
+-- Runs: when the database refused a claim because of one row; where it is refused, again for each half.
+UPDATE {{ t.table }}
+SET {{ p.take() }}
+WHERE {{ t.dialect.among(t.id, t.type_of("id")) }}
+RETURNING {{ p.returned("", " - 1") | trim }};
+{% endif %}
