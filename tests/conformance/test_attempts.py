@@ -328,3 +328,44 @@ def test_the_counter_stops_at_its_columns_maximum(stand: Stand) -> None:
         for delivery in claim:
             delivery.retry(connection)
     assert [row["attempt"] for row in stand.rows()] == [most, 2]
+
+
+COUNTED_BY_HOLDERS = (
+    Case(
+        "counted-row-lock",
+        """
+        [table.jobs.columns]
+        id = { role = "id", type = "bigint", generated = true }
+        attempt = { role = "attempt", type = "smallint" }
+        """,
+        dialects=("postgres", "mysql", "mariadb"),
+    ),
+    Case(
+        "counted-advisory",
+        """
+        advisory_lock = "accounts-{account}"
+        [table.jobs.columns]
+        id = { role = "id", type = "bigint", generated = true }
+        attempt = { role = "attempt", type = "smallint" }
+        account = { type = "text", default = "a" }
+        """,
+    ),
+)
+
+
+@on_cases(*COUNTED_BY_HOLDERS)
+def test_a_retry_and_a_take_stop_at_the_maximum_too(stand: Stand) -> None:
+    """The row lock form counts in the settlement, the advisory form when it takes the row."""
+    most = 2**63 - 1 if stand.dialect == "sqlite" else 32767
+    connection = stand.connect()
+    for before, after in ((most, most), (most - 1, most), (1, 2)):
+        stand.database.execute("DELETE FROM jobs")
+        stand.fill([{"id": 1, "attempt": before}])
+        with stand.claim(connection, 1) as claim:
+            (delivery,) = claim
+            delivery.retry(connection)
+        assert [row["attempt"] for row in stand.rows()] == [after]
+        with stand.claim(connection, 1) as claim:
+            (delivery,) = claim
+            delivery.ack(connection)
+        assert stand.rows() == []

@@ -116,6 +116,27 @@ def test_a_text_is_cut_to_its_column(stand: Stand, transactional: bool) -> None:
     assert len(log.of(EventKind.SETTLED)) == 2 and not log.of(EventKind.LOST, EventKind.UNSETTLED)
 
 
+@pytest.mark.parametrize("text", ["costs 5 €", "long " * 4000], ids=["unknown", "cut"])
+@on_cases(*(case.with_(dialects=("postgres",)) for case in (JOBS, ROW_LOCK, ADVISORY)))
+def test_a_text_that_the_connection_cannot_encode(stand: Stand, text: str) -> None:
+    """The attempt is counted, and the text is kept in characters that every encoding has."""
+    log, (id,) = Log(), stand.enqueue([{"payload": "raise"}])
+    worker = worker_of(
+        "blocking",
+        stand,
+        lambda delivery: stand.module.RetryAfter(timedelta(hours=1), text),
+        connect=lambda: stand.connect(client_encoding="LATIN1"),
+        on_event=log,
+    )
+    run_until_empty(worker)
+    (row,) = stand.rows()
+    assert (row["id"], row["attempt"]) == (id, 2)
+    cut = len(text) > 8000
+    assert row["note"] == (text[:7997] + "..." if cut else "costs 5 ?")
+    assert log.deliveries == [(id, 1)]
+    assert not log.of(EventKind.DISCONNECTED, EventKind.UNSETTLED, EventKind.LOST)
+
+
 REFUSING = {
     "postgres": """
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
