@@ -412,10 +412,12 @@ _SQL: dict[str, dict[str, str]] = {
 WITH candidate AS (
     SELECT "Job No" FROM "Job Queue"
     WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+        AND "Job No" <> ALL(CAST(:set_aside AS varchar(40)[]))
     ORDER BY "Due", "Job No"
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED
-), taken AS (
+)
+, taken AS (
     UPDATE "Job Queue" AS t
     SET "Locked" = :locked_until, "tries" = LEAST(t."tries", 2147483646) + 1
     FROM candidate AS c
@@ -425,6 +427,20 @@ WITH candidate AS (
 SELECT "Job No", "class", "Due", "last error", "reply-to", "tries"
 FROM taken
 ORDER BY "Due", "Job No"\
+""",
+        "candidates": """\
+SELECT "Job No" FROM "Job Queue"
+WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+    AND "Job No" <> ALL(CAST(:set_aside AS varchar(40)[]))
+ORDER BY "Due", "Job No"
+LIMIT :limit
+FOR NO KEY UPDATE SKIP LOCKED\
+""",
+        "candidates_take": """\
+UPDATE "Job Queue"
+SET "Locked" = :locked_until, "tries" = LEAST("tries", 2147483646) + 1
+WHERE "Job No" = ANY(CAST(:ids AS varchar(40)[]))
+RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tries"\
 """,
         "extend": """\
 WITH held AS (
@@ -585,10 +601,12 @@ SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tr
 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -602,10 +620,12 @@ FOR UPDATE OF t SKIP LOCKED\
 SELECT 1 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -752,10 +772,12 @@ SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tr
 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -769,10 +791,12 @@ FOR UPDATE SKIP LOCKED\
 SELECT 1 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -919,9 +943,23 @@ SET "Locked" = :locked_until, "tries" = MIN("tries", 9223372036854775806) + 1
 WHERE "Job No" IN (
     SELECT "Job No" FROM "Job Queue"
     WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+        AND "Job No" NOT IN (SELECT value FROM json_each(:set_aside))
     ORDER BY "Due", "Job No"
     LIMIT :limit
 )
+RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tries"\
+""",
+        "candidates": """\
+SELECT "Job No" FROM "Job Queue"
+WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+    AND "Job No" NOT IN (SELECT value FROM json_each(:set_aside))
+ORDER BY "Due", "Job No"
+LIMIT :limit\
+""",
+        "candidates_take": """\
+UPDATE "Job Queue"
+SET "Locked" = :locked_until, "tries" = MIN("tries", 9223372036854775806) + 1
+WHERE "Job No" IN (SELECT value FROM json_each(:ids))
 RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tries"\
 """,
         "extend": """\

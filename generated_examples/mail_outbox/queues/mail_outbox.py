@@ -443,6 +443,11 @@ UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :due, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
 """,
+        "present": """\
+SELECT `id` FROM `mail_outbox`
+WHERE `id` = :id AND `sent_at` IS NULL
+FOR UPDATE\
+""",
         "enqueue": """\
 INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`, `send_after`)
 VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
@@ -542,6 +547,11 @@ WHERE `id` = :id AND `sent_at` IS NULL\
 UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :due, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL\
+""",
+        "present": """\
+SELECT `id` FROM `mail_outbox`
+WHERE `id` = :id AND `sent_at` IS NULL
+FOR UPDATE\
 """,
         "enqueue": """\
 INSERT INTO `mail_outbox` (`urgency`, `once`, `recipient`, `message`, `attempt`, `send_after`)

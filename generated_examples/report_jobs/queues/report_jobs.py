@@ -482,12 +482,14 @@ WITH RECURSIVE step(priority) AS (
         SELECT t."job_id" FROM "report_jobs" AS t
         WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
             AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            AND t."job_id" <> ALL(CAST(:set_aside AS bigint[]))
         ORDER BY t."retry_after", t."job_id"
         LIMIT :limit
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS one
     LIMIT :limit
-), taken AS (
+)
+, taken AS (
     UPDATE "report_jobs" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
@@ -498,6 +500,28 @@ WITH RECURSIVE step(priority) AS (
 SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt"
 FROM taken
 ORDER BY "urgency", "retry_after", "job_id"\
+""",
+        "candidates": """\
+WITH RECURSIVE step(priority) AS (
+    (SELECT "urgency" FROM "report_jobs"
+     WHERE "queue" = :group AND "processed_at" IS NULL
+     ORDER BY "urgency" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."urgency" FROM "report_jobs" AS t
+            WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" > step.priority
+            ORDER BY t."urgency" LIMIT 1)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT one.* FROM step CROSS JOIN LATERAL (
+    SELECT t."job_id" FROM "report_jobs" AS t
+    WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
+        AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+        AND t."job_id" <> ALL(CAST(:set_aside AS bigint[]))
+    ORDER BY t."retry_after", t."job_id"
+    LIMIT :limit
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS one
+LIMIT :limit\
 """,
         "claim_table": """\
 WITH RECURSIVE step(priority) AS (
@@ -514,12 +538,14 @@ WITH RECURSIVE step(priority) AS (
         SELECT t."job_id" FROM "report_jobs" AS t
         WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
             AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            AND t."job_id" <> ALL(CAST(:set_aside AS bigint[]))
         ORDER BY t."retry_after", t."job_id"
         LIMIT :limit
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS one
     LIMIT :limit
-), taken AS (
+)
+, taken AS (
     UPDATE "report_jobs" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
@@ -530,6 +556,35 @@ WITH RECURSIVE step(priority) AS (
 SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt"
 FROM taken
 ORDER BY "urgency", "retry_after", "job_id"\
+""",
+        "candidates_table": """\
+WITH RECURSIVE step(priority) AS (
+    (SELECT "urgency" FROM "report_jobs"
+     WHERE "processed_at" IS NULL
+     ORDER BY "urgency" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."urgency" FROM "report_jobs" AS t
+            WHERE t."processed_at" IS NULL AND t."urgency" > step.priority
+            ORDER BY t."urgency" LIMIT 1)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT one.* FROM step CROSS JOIN LATERAL (
+    SELECT t."job_id" FROM "report_jobs" AS t
+    WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
+        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+        AND t."job_id" <> ALL(CAST(:set_aside AS bigint[]))
+    ORDER BY t."retry_after", t."job_id"
+    LIMIT :limit
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS one
+LIMIT :limit\
+""",
+        "candidates_take": """\
+UPDATE "report_jobs"
+SET "locked_until" = :locked_until, "attempt" = LEAST("attempt", 2147483646) + 1
+WHERE "job_id" = ANY(CAST(:ids AS bigint[]))
+RETURNING "job_id", "queue", "urgency", "customer", "retry_after",
+    CAST("payload" AS text) AS "payload", "note", "attempt" - 1 AS "attempt"\
 """,
         "extend": """\
 WITH held AS (
@@ -786,12 +841,14 @@ FROM (
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -808,12 +865,14 @@ SELECT 1 FROM (
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -837,13 +896,13 @@ FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` IS NULL
+             AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` <= :now
+             AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -859,13 +918,13 @@ SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` IS NULL
+             AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` <= :now
+             AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -1105,12 +1164,14 @@ FROM (
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -1127,12 +1188,14 @@ SELECT 1 FROM (
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -1156,13 +1219,13 @@ FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` IS NULL
+             AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` <= :now
+             AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -1178,13 +1241,13 @@ SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` IS NULL
+             AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` <= :now
+             AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -1422,6 +1485,7 @@ WHERE "job_id" IN (
             WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
                 AND t."retry_after" <= :now
                 AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+                AND t."job_id" NOT IN (SELECT value FROM json_each(:set_aside))
             ORDER BY t."retry_after", t."job_id"
             LIMIT :limit
         ) AS one
@@ -1430,6 +1494,26 @@ WHERE "job_id" IN (
 )
 RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt"\
+""",
+        "candidates": """\
+WITH RECURSIVE step(priority) AS (
+    SELECT MIN("urgency") FROM "report_jobs" WHERE "queue" = :group AND "processed_at" IS NULL
+    UNION ALL
+    SELECT (SELECT MIN(t."urgency") FROM "report_jobs" AS t
+            WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" > step.priority)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT due.value FROM step CROSS JOIN json_each((
+    SELECT json_group_array(one.id) FROM (
+        SELECT t."job_id" AS id FROM "report_jobs" AS t
+        WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
+            AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            AND t."job_id" NOT IN (SELECT value FROM json_each(:set_aside))
+        ORDER BY t."retry_after", t."job_id"
+        LIMIT :limit
+    ) AS one
+)) AS due
+LIMIT :limit\
 """,
         "claim_table": """\
 UPDATE "report_jobs"
@@ -1448,12 +1532,40 @@ WHERE "job_id" IN (
             WHERE t."processed_at" IS NULL AND t."urgency" = step.priority
                 AND t."retry_after" <= :now
                 AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+                AND t."job_id" NOT IN (SELECT value FROM json_each(:set_aside))
             ORDER BY t."retry_after", t."job_id"
             LIMIT :limit
         ) AS one
     )) AS due
     LIMIT :limit
 )
+RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
+    "attempt" - 1 AS "attempt"\
+""",
+        "candidates_table": """\
+WITH RECURSIVE step(priority) AS (
+    SELECT MIN("urgency") FROM "report_jobs" WHERE "processed_at" IS NULL
+    UNION ALL
+    SELECT (SELECT MIN(t."urgency") FROM "report_jobs" AS t
+            WHERE t."processed_at" IS NULL AND t."urgency" > step.priority)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT due.value FROM step CROSS JOIN json_each((
+    SELECT json_group_array(one.id) FROM (
+        SELECT t."job_id" AS id FROM "report_jobs" AS t
+        WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
+            AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            AND t."job_id" NOT IN (SELECT value FROM json_each(:set_aside))
+        ORDER BY t."retry_after", t."job_id"
+        LIMIT :limit
+    ) AS one
+)) AS due
+LIMIT :limit\
+""",
+        "candidates_take": """\
+UPDATE "report_jobs"
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
+WHERE "job_id" IN (SELECT value FROM json_each(:ids))
 RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt"\
 """,

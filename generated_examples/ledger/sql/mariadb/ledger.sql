@@ -165,7 +165,7 @@ FOR UPDATE SKIP LOCKED;
 -- Transaction: the claim's; the last statement before COMMIT.
 -- Locks: rows the claim holds already.
 -- Index: the primary key.
--- Runs: once per claim that brought rows.
+-- Runs: once per claim that brought rows; where it is refused because of one row, again for each half of them.
 UPDATE `ledger`
 SET `locked_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `entry` IN (:ids);

@@ -5,6 +5,7 @@
 -- Takes up to :limit due rows, in claim order. Candidates are read without locks, a window of
 -- them, and locked by id with the condition again: so no row is locked that is not taken.
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
@@ -16,10 +17,12 @@ SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tr
 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -32,6 +35,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- name: probe
 -- Whether anything is due beyond the window of claim, which came back empty.
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
@@ -41,10 +45,12 @@ FOR UPDATE OF t SKIP LOCKED;
 SELECT 1 FROM (
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
         (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
+             AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -57,7 +63,7 @@ LIMIT 1 OFFSET :last;
 -- Transaction: the claim's; the last statement before COMMIT.
 -- Locks: rows the claim holds already.
 -- Index: the primary key.
--- Runs: once per claim that brought rows.
+-- Runs: once per claim that brought rows; where it is refused because of one row, again for each half of them.
 UPDATE `Job Queue`
 SET `Locked` = :locked_until, `tries` = LEAST(`tries`, 2147483646) + 1
 WHERE `Job No` IN (:ids);

@@ -4,6 +4,7 @@
 -- name: claim
 -- Takes up to :limit due rows, in claim order, and counts the attempt.
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :limit  integer, at most so many rows
 --   :locked_until  timestamptz, the new expiry: now + 120 s
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
@@ -13,10 +14,12 @@
 WITH candidate AS (
     SELECT "Job No" FROM "Job Queue"
     WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+        AND "Job No" <> ALL(CAST(:set_aside AS varchar(40)[]))
     ORDER BY "Due", "Job No"
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED
-), taken AS (
+)
+, taken AS (
     UPDATE "Job Queue" AS t
     SET "Locked" = :locked_until, "tries" = LEAST(t."tries", 2147483646) + 1
     FROM candidate AS c
@@ -26,6 +29,35 @@ WITH candidate AS (
 SELECT "Job No", "class", "Due", "last error", "reply-to", "tries"
 FROM taken
 ORDER BY "Due", "Job No";
+
+-- name: candidates
+-- Locks the rows that claim would take, and returns their ids in claim order.
+--   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before candidates_take.
+-- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: Job Queue_claim
+-- Runs: when the database refused claim because of one row.
+SELECT "Job No" FROM "Job Queue"
+WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+    AND "Job No" <> ALL(CAST(:set_aside AS varchar(40)[]))
+ORDER BY "Due", "Job No"
+LIMIT :limit
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: candidates_take
+-- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+--   :locked_until  timestamptz, the new expiry: now + 120 s
+--   :ids  list of ids
+-- Transaction: that of candidates, after it, behind a savepoint.
+-- Locks: rows that the transaction holds already.
+-- Index: the primary key.
+-- Runs: when the database refused a claim because of one row; where it is refused, again for each half.
+UPDATE "Job Queue"
+SET "Locked" = :locked_until, "tries" = LEAST("tries", 2147483646) + 1
+WHERE "Job No" = ANY(CAST(:ids AS varchar(40)[]))
+RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tries";
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,

@@ -5,6 +5,7 @@
 -- Takes up to :limit due rows and counts the attempt. They come back in no order: the caller sorts them.
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 120 s
 --   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :limit  integer, at most so many rows
 -- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
@@ -15,9 +16,38 @@ SET "Locked" = :locked_until, "tries" = MIN("tries", 9223372036854775806) + 1
 WHERE "Job No" IN (
     SELECT "Job No" FROM "Job Queue"
     WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+        AND "Job No" NOT IN (SELECT value FROM json_each(:set_aside))
     ORDER BY "Due", "Job No"
     LIMIT :limit
 )
+RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tries";
+
+-- name: candidates
+-- Returns the ids of the rows that claim would take, in claim order.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, BEGIN IMMEDIATE; before candidates_take.
+-- Locks: the one writer's lock, until the commit.
+-- Index: Job Queue_claim
+-- Runs: when the database refused claim because of one row.
+SELECT "Job No" FROM "Job Queue"
+WHERE "State" = 0 AND "Due" <= :now AND ("Locked" IS NULL OR "Locked" <= :now)
+    AND "Job No" NOT IN (SELECT value FROM json_each(:set_aside))
+ORDER BY "Due", "Job No"
+LIMIT :limit;
+
+-- name: candidates_take
+-- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+--   :locked_until  microseconds since 1970, UTC, the new expiry: now + 120 s
+--   :ids  list of ids
+-- Transaction: that of candidates, after it, behind a savepoint.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary key.
+-- Runs: when the database refused a claim because of one row; where it is refused, again for each half.
+UPDATE "Job Queue"
+SET "Locked" = :locked_until, "tries" = MIN("tries", 9223372036854775806) + 1
+WHERE "Job No" IN (SELECT value FROM json_each(:ids))
 RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tries";
 
 -- name: extend

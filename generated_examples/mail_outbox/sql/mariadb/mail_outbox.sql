@@ -22,7 +22,7 @@ ORDER BY `urgency`;
 -- locked by the primary key, which MariaDB has to be told.
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED unless the table says otherwise; open until the rows have their outcome.
@@ -48,7 +48,7 @@ FOR UPDATE SKIP LOCKED;
 -- Whether anything is due beyond the window of claim.
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.
@@ -97,6 +97,17 @@ WHERE `id` = :id AND `sent_at` IS NULL;
 UPDATE `mail_outbox` FORCE INDEX (PRIMARY)
 SET `send_after` = :due, `attempt` = LEAST(`attempt`, 2147483646) + 1, `last_error` = :error
 WHERE `id` = :id AND `sent_at` IS NULL;
+
+-- name: present
+-- Whether the row is still this delivery's: an update that writes what the row holds already may count no row.
+--   :id  bigint
+-- Transaction: the settlement's, after retry or retry_after.
+-- Locks: the row, held already.
+-- Index: the primary key.
+-- Runs: after a retry that counted no row.
+SELECT `id` FROM `mail_outbox`
+WHERE `id` = :id AND `sent_at` IS NULL
+FOR UPDATE;
 
 -- name: enqueue
 -- Adds one row. A row whose once is queued already is refused.

@@ -5,7 +5,7 @@
 -- Locks up to :limit due rows, in claim order, and passes over rows that others hold.
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
 --   :now  timestamptz, the host's clock
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, open until the rows have their outcome; the first statement. Its number is the last column.
 -- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.

@@ -6,7 +6,7 @@
 -- A locking read of the index itself would lock more: every row of the table when the optimizer sorts, as it does
 -- on small tables, and rows that it only passes over. So a window of candidates is read without locks first, and
 -- locked by the primary key, which MariaDB has to be told.
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED unless the table says otherwise; open until the rows have their outcome.
@@ -26,7 +26,7 @@ FOR UPDATE SKIP LOCKED;
 
 -- name: probe
 -- Whether anything is due beyond the window of claim.
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.

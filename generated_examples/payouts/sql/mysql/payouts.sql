@@ -7,7 +7,7 @@
 -- The lock's name is the key behind the database's name, or the SHA-256 of both where that is not short, plain and lower-case.
 -- A NULL in the last column: GET_LOCK gave no answer.
 --   :now  datetime(6), UTC, the host's clock
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 -- Transaction: the claim's, at READ COMMITTED; before take.
 -- Locks: one key, of the session: until unlock, whatever becomes of the transaction. No row.
@@ -38,7 +38,7 @@ LIMIT 1;
 -- name: probe
 -- Whether anything is due beyond the window of claim, which brought nothing.
 --   :now  datetime(6), UTC, the host's clock
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.

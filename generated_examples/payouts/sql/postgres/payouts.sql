@@ -5,7 +5,7 @@
 -- Finds the first due row, in claim order, whose key nobody holds, and locks the key. The inner LIMIT is a
 -- fence: keys are tried one after another, and the first that is won ends the statement with one lock held.
 --   :now  timestamptz, the host's clock
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :locks  list of integers, the locks that are left out
 --   :window  integer, how many candidates are read
 -- Transaction: the claim's, at READ COMMITTED; before take.
@@ -29,7 +29,7 @@ LIMIT 1;
 -- name: probe
 -- Whether anything is due beyond the window of claim, which brought nothing.
 --   :now  timestamptz, the host's clock
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :locks  list of integers, the locks that are left out
 --   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at

@@ -14,7 +14,7 @@ WHERE name = 'main' COLLATE NOCASE;
 -- name: claim
 -- Finds the first due row, in claim order, whose key this process does not hold.
 --   :now  microseconds since 1970, UTC, the host's clock
---   :set_aside  list of ids, the rows that are left out: none, or those that could not be settled lately
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :keys  text, a JSON list of the keys that are left out
 -- Transaction: the claim's, BEGIN IMMEDIATE; before take.
 -- Locks: the one writer's lock, until the commit. The process then holds the key, until the row is settled.

@@ -27,6 +27,7 @@ GROUP BY priority ORDER BY priority;
 --   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
@@ -40,12 +41,14 @@ FROM (
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -61,6 +64,7 @@ FOR UPDATE OF t SKIP LOCKED;
 --   :group  varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
@@ -72,12 +76,14 @@ SELECT 1 FROM (
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
+             AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -106,6 +112,7 @@ GROUP BY priority ORDER BY priority;
 -- them, and locked by id with the condition again: so no row is locked that is not taken.
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
@@ -118,13 +125,13 @@ FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` IS NULL
+             AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` <= :now
+             AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -139,6 +146,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Whether anything is due beyond the window of claim_table, which came back empty.
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim_table.
@@ -149,13 +157,13 @@ SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` IS NULL
+             AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
             `retry_after` AS candidate_2 FROM `report_jobs`
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
-             AND `locked_until` <= :now
+             AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         ORDER BY candidate_1, candidate_2, candidate_id LIMIT :window
     ) AS c
@@ -168,7 +176,7 @@ LIMIT 1 OFFSET :last;
 -- Transaction: the claim's; the last statement before COMMIT.
 -- Locks: rows the claim holds already.
 -- Index: the primary key.
--- Runs: once per claim that brought rows.
+-- Runs: once per claim that brought rows; where it is refused because of one row, again for each half of them.
 UPDATE `report_jobs`
 SET `locked_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `job_id` IN (:ids);

@@ -6,6 +6,7 @@
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
 --   :group  varchar(40)
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :limit  integer, at most so many rows
 --   :locked_until  timestamptz, the new expiry: now + 60 s
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
@@ -26,12 +27,14 @@ WITH RECURSIVE step(priority) AS (
         SELECT t."job_id" FROM "report_jobs" AS t
         WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
             AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            AND t."job_id" <> ALL(CAST(:set_aside AS bigint[]))
         ORDER BY t."retry_after", t."job_id"
         LIMIT :limit
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS one
     LIMIT :limit
-), taken AS (
+)
+, taken AS (
     UPDATE "report_jobs" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
@@ -43,10 +46,42 @@ SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note
 FROM taken
 ORDER BY "urgency", "retry_after", "job_id";
 
+-- name: candidates
+-- Locks the rows that claim would take, and returns their ids in claim order.
+--   :group  varchar(40)
+--   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before candidates_take.
+-- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: report_jobs_claim
+-- Runs: when the database refused claim because of one row.
+WITH RECURSIVE step(priority) AS (
+    (SELECT "urgency" FROM "report_jobs"
+     WHERE "queue" = :group AND "processed_at" IS NULL
+     ORDER BY "urgency" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."urgency" FROM "report_jobs" AS t
+            WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" > step.priority
+            ORDER BY t."urgency" LIMIT 1)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT one.* FROM step CROSS JOIN LATERAL (
+    SELECT t."job_id" FROM "report_jobs" AS t
+    WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
+        AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+        AND t."job_id" <> ALL(CAST(:set_aside AS bigint[]))
+    ORDER BY t."retry_after", t."job_id"
+    LIMIT :limit
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS one
+LIMIT :limit;
+
 -- name: claim_table
 -- Takes up to :limit due rows, in claim order, and counts the attempt.
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :limit  integer, at most so many rows
 --   :locked_until  timestamptz, the new expiry: now + 60 s
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
@@ -67,12 +102,14 @@ WITH RECURSIVE step(priority) AS (
         SELECT t."job_id" FROM "report_jobs" AS t
         WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
             AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            AND t."job_id" <> ALL(CAST(:set_aside AS bigint[]))
         ORDER BY t."retry_after", t."job_id"
         LIMIT :limit
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS one
     LIMIT :limit
-), taken AS (
+)
+, taken AS (
     UPDATE "report_jobs" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
@@ -83,6 +120,50 @@ WITH RECURSIVE step(priority) AS (
 SELECT "job_id", "queue", "urgency", "customer", "retry_after", "payload", "note", "attempt"
 FROM taken
 ORDER BY "urgency", "retry_after", "job_id";
+
+-- name: candidates_table
+-- Locks the rows that claim_table would take, and returns their ids in claim order.
+--   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before candidates_take.
+-- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: report_jobs_claim_table
+-- Runs: when the database refused claim_table because of one row.
+WITH RECURSIVE step(priority) AS (
+    (SELECT "urgency" FROM "report_jobs"
+     WHERE "processed_at" IS NULL
+     ORDER BY "urgency" LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t."urgency" FROM "report_jobs" AS t
+            WHERE t."processed_at" IS NULL AND t."urgency" > step.priority
+            ORDER BY t."urgency" LIMIT 1)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT one.* FROM step CROSS JOIN LATERAL (
+    SELECT t."job_id" FROM "report_jobs" AS t
+    WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
+        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+        AND t."job_id" <> ALL(CAST(:set_aside AS bigint[]))
+    ORDER BY t."retry_after", t."job_id"
+    LIMIT :limit
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS one
+LIMIT :limit;
+
+-- name: candidates_take
+-- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+--   :locked_until  timestamptz, the new expiry: now + 60 s
+--   :ids  list of ids
+-- Transaction: that of candidates, after it, behind a savepoint.
+-- Locks: rows that the transaction holds already.
+-- Index: the primary key.
+-- Runs: when the database refused a claim because of one row; where it is refused, again for each half.
+UPDATE "report_jobs"
+SET "locked_until" = :locked_until, "attempt" = LEAST("attempt", 2147483646) + 1
+WHERE "job_id" = ANY(CAST(:ids AS bigint[]))
+RETURNING "job_id", "queue", "urgency", "customer", "retry_after",
+    CAST("payload" AS text) AS "payload", "note", "attempt" - 1 AS "attempt";
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,

@@ -9,6 +9,7 @@
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 60 s
 --   :group  TEXT
 --   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :limit  integer, at most so many rows
 -- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
@@ -31,6 +32,7 @@ WHERE "job_id" IN (
             WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
                 AND t."retry_after" <= :now
                 AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+                AND t."job_id" NOT IN (SELECT value FROM json_each(:set_aside))
             ORDER BY t."retry_after", t."job_id"
             LIMIT :limit
         ) AS one
@@ -40,6 +42,35 @@ WHERE "job_id" IN (
 RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt";
 
+-- name: candidates
+-- Returns the ids of the rows that claim would take, in claim order.
+--   :group  TEXT
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, BEGIN IMMEDIATE; before candidates_take.
+-- Locks: the one writer's lock, until the commit.
+-- Index: report_jobs_claim
+-- Runs: when the database refused claim because of one row.
+WITH RECURSIVE step(priority) AS (
+    SELECT MIN("urgency") FROM "report_jobs" WHERE "queue" = :group AND "processed_at" IS NULL
+    UNION ALL
+    SELECT (SELECT MIN(t."urgency") FROM "report_jobs" AS t
+            WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" > step.priority)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT due.value FROM step CROSS JOIN json_each((
+    SELECT json_group_array(one.id) FROM (
+        SELECT t."job_id" AS id FROM "report_jobs" AS t
+        WHERE t."queue" = :group AND t."processed_at" IS NULL AND t."urgency" = step.priority
+            AND t."retry_after" <= :now AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            AND t."job_id" NOT IN (SELECT value FROM json_each(:set_aside))
+        ORDER BY t."retry_after", t."job_id"
+        LIMIT :limit
+    ) AS one
+)) AS due
+LIMIT :limit;
+
 -- name: claim_table
 -- Takes up to :limit due rows and counts the attempt. They come back in no order: the caller sorts them.
 -- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
@@ -47,6 +78,7 @@ RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", 
 -- read the whole table for a Bloom filter first.
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 60 s
 --   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :limit  integer, at most so many rows
 -- Transaction: its own, BEGIN IMMEDIATE; the only statement. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
@@ -68,12 +100,55 @@ WHERE "job_id" IN (
             WHERE t."processed_at" IS NULL AND t."urgency" = step.priority
                 AND t."retry_after" <= :now
                 AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+                AND t."job_id" NOT IN (SELECT value FROM json_each(:set_aside))
             ORDER BY t."retry_after", t."job_id"
             LIMIT :limit
         ) AS one
     )) AS due
     LIMIT :limit
 )
+RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
+    "attempt" - 1 AS "attempt";
+
+-- name: candidates_table
+-- Returns the ids of the rows that claim_table would take, in claim order.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, BEGIN IMMEDIATE; before candidates_take.
+-- Locks: the one writer's lock, until the commit.
+-- Index: report_jobs_claim_table
+-- Runs: when the database refused claim_table because of one row.
+WITH RECURSIVE step(priority) AS (
+    SELECT MIN("urgency") FROM "report_jobs" WHERE "processed_at" IS NULL
+    UNION ALL
+    SELECT (SELECT MIN(t."urgency") FROM "report_jobs" AS t
+            WHERE t."processed_at" IS NULL AND t."urgency" > step.priority)
+    FROM step WHERE step.priority IS NOT NULL
+)
+SELECT due.value FROM step CROSS JOIN json_each((
+    SELECT json_group_array(one.id) FROM (
+        SELECT t."job_id" AS id FROM "report_jobs" AS t
+        WHERE t."processed_at" IS NULL AND t."urgency" = step.priority AND t."retry_after" <= :now
+            AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+            AND t."job_id" NOT IN (SELECT value FROM json_each(:set_aside))
+        ORDER BY t."retry_after", t."job_id"
+        LIMIT :limit
+    ) AS one
+)) AS due
+LIMIT :limit;
+
+-- name: candidates_take
+-- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+--   :locked_until  microseconds since 1970, UTC, the new expiry: now + 60 s
+--   :ids  list of ids
+-- Transaction: that of candidates, after it, behind a savepoint.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary key.
+-- Runs: when the database refused a claim because of one row; where it is refused, again for each half.
+UPDATE "report_jobs"
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
+WHERE "job_id" IN (SELECT value FROM json_each(:ids))
 RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", "note",
     "attempt" - 1 AS "attempt";
 

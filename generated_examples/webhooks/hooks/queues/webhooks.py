@@ -383,10 +383,12 @@ _SQL: dict[str, dict[str, str]] = {
 WITH candidate AS (
     SELECT "id" FROM "hooks"."calls"
     WHERE "target" = :group AND "due" <= :now AND ("held_until" IS NULL OR "held_until" <= :now)
+        AND "id" <> ALL(CAST(:set_aside AS bigint[]))
     ORDER BY "due", "id"
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED
-), taken AS (
+)
+, taken AS (
     UPDATE "hooks"."calls" AS t
     SET "held_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
@@ -397,6 +399,21 @@ WITH candidate AS (
 SELECT "id", "target", "due", "error", "headers", "body", "attempt"
 FROM taken
 ORDER BY "due", "id"\
+""",
+        "candidates": """\
+SELECT "id" FROM "hooks"."calls"
+WHERE "target" = :group AND "due" <= :now AND ("held_until" IS NULL OR "held_until" <= :now)
+    AND "id" <> ALL(CAST(:set_aside AS bigint[]))
+ORDER BY "due", "id"
+LIMIT :limit
+FOR NO KEY UPDATE SKIP LOCKED\
+""",
+        "candidates_take": """\
+UPDATE "hooks"."calls"
+SET "held_until" = :locked_until, "attempt" = LEAST("attempt", 2147483646) + 1
+WHERE "id" = ANY(CAST(:ids AS bigint[]))
+RETURNING "id", "target", "due", "error", CAST("headers" AS text) AS "headers",
+    CAST("body" AS text) AS "body", "attempt" - 1 AS "attempt"\
 """,
         "extend": """\
 WITH held AS (
@@ -535,10 +552,12 @@ SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, LEAST(t.`a
 FROM (
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
+             AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         UNION ALL
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
+             AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -552,10 +571,12 @@ FOR UPDATE SKIP LOCKED\
 SELECT 1 FROM (
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
+             AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         UNION ALL
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
+             AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c

@@ -6,6 +6,7 @@
 -- them, and locked by id with the condition again: so no row is locked that is not taken.
 --   :group  varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
@@ -17,10 +18,12 @@ SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, LEAST(t.`a
 FROM (
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
+             AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         UNION ALL
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
+             AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -34,6 +37,7 @@ FOR UPDATE SKIP LOCKED;
 -- Whether anything is due beyond the window of claim, which came back empty.
 --   :group  varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
@@ -43,10 +47,12 @@ FOR UPDATE SKIP LOCKED;
 SELECT 1 FROM (
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
+             AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         UNION ALL
         (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
          WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
+             AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         ORDER BY candidate_1, candidate_id LIMIT :window
     ) AS c
@@ -59,7 +65,7 @@ LIMIT 1 OFFSET :last;
 -- Transaction: the claim's; the last statement before COMMIT.
 -- Locks: rows the claim holds already.
 -- Index: the primary key.
--- Runs: once per claim that brought rows.
+-- Runs: once per claim that brought rows; where it is refused because of one row, again for each half of them.
 UPDATE `hooks`.`calls`
 SET `held_until` = :locked_until, `attempt` = LEAST(`attempt`, 2147483646) + 1
 WHERE `id` IN (:ids);

@@ -5,6 +5,7 @@
 -- Takes up to :limit due rows of one group, in claim order, and counts the attempt.
 --   :group  varchar(80)
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :limit  integer, at most so many rows
 --   :locked_until  timestamptz, the new expiry: now + 20 s
 -- Transaction: its own, at READ COMMITTED; the only statement. Rows are the claim's after COMMIT only.
@@ -14,10 +15,12 @@
 WITH candidate AS (
     SELECT "id" FROM "hooks"."calls"
     WHERE "target" = :group AND "due" <= :now AND ("held_until" IS NULL OR "held_until" <= :now)
+        AND "id" <> ALL(CAST(:set_aside AS bigint[]))
     ORDER BY "due", "id"
     LIMIT :limit
     FOR NO KEY UPDATE SKIP LOCKED
-), taken AS (
+)
+, taken AS (
     UPDATE "hooks"."calls" AS t
     SET "held_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
     FROM candidate AS c
@@ -28,6 +31,37 @@ WITH candidate AS (
 SELECT "id", "target", "due", "error", "headers", "body", "attempt"
 FROM taken
 ORDER BY "due", "id";
+
+-- name: candidates
+-- Locks the rows that claim would take, and returns their ids in claim order.
+--   :group  varchar(80)
+--   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :limit  integer, at most so many rows
+-- Transaction: the claim's, at READ COMMITTED; before candidates_take.
+-- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: calls_claim
+-- Runs: when the database refused claim because of one row.
+SELECT "id" FROM "hooks"."calls"
+WHERE "target" = :group AND "due" <= :now AND ("held_until" IS NULL OR "held_until" <= :now)
+    AND "id" <> ALL(CAST(:set_aside AS bigint[]))
+ORDER BY "due", "id"
+LIMIT :limit
+FOR NO KEY UPDATE SKIP LOCKED;
+
+-- name: candidates_take
+-- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+--   :locked_until  timestamptz, the new expiry: now + 20 s
+--   :ids  list of ids
+-- Transaction: that of candidates, after it, behind a savepoint.
+-- Locks: rows that the transaction holds already.
+-- Index: the primary key.
+-- Runs: when the database refused a claim because of one row; where it is refused, again for each half.
+UPDATE "hooks"."calls"
+SET "held_until" = :locked_until, "attempt" = LEAST("attempt", 2147483646) + 1
+WHERE "id" = ANY(CAST(:ids AS bigint[]))
+RETURNING "id", "target", "due", "error", CAST("headers" AS text) AS "headers",
+    CAST("body" AS text) AS "body", "attempt" - 1 AS "attempt";
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,
