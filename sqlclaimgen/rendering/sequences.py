@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlclaimgen.description.model import Table
     from sqlclaimgen.statements import Plan
 
-_AFTER = frozenset({"extend", "release", "give_back", "holding", "present", "locks_in_use", "ack"})
+_AFTER = frozenset({"extend", "release", "give_back", "holding", "present", "unlock", "ack"})
 """The first statement that is no part of a claim, whatever the form."""
 
 

@@ -154,7 +154,9 @@ def claim(
         form = form_of(queue)
         bound = queue.bind(state.dialect)
         yield from looking.at_table(state, bound)
+        scope = held_by_key.resuming(queue, state.connection, scope)
         taken = yield from timed(state, bound, form.claim(bound, scope, limit))
+        held_by_key.went_on(queue, state.connection, scope, taken)
         for delivery in taken.deliveries:
             delivery.connection = state.connection
         for refused in taken.refused:

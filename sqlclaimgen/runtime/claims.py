@@ -26,8 +26,8 @@ class Deliveries(Generic[D]):
         self.resume: Turn | None = None
         """For the next claim of all groups of a FIFO table: which group's turn it is."""
         self.more = False
-        """Whether groups were left that nothing was asked of: the next claim may bring rows where this
-        one brought none."""
+        """Whether groups were left that nothing was asked of, or due rows whose keys were not tried: the next
+        claim may bring rows where this one brought none."""
         self.refused: Sequence[Exception] = ()
         """Why rows could not be claimed, or, their attempts used up, not be moved to the dead letters: an
         error each. They are tried again later; the rows of this claim are others."""
@@ -35,7 +35,8 @@ class Deliveries(Generic[D]):
     def _hold(self, opened: Opened) -> None:
         self._opened = opened
         self._deliveries = opened.deliveries
-        self.resume, self.more = opened.taken.resume, opened.taken.more
+        self.resume = opened.taken.resume
+        self.more = opened.taken.more or opened.taken.unread
         self.refused = [refused.error for refused in opened.taken.refused]
 
     def _held(self) -> Opened:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlclaimgen.runtime.deliveries import AdvisoryDelivery
 from sqlclaimgen.runtime.errors import ConnectionBusy
+from sqlclaimgen.runtime.protocols.keyed import Place
+from sqlclaimgen.runtime.protocols.scope import Scope
 from sqlclaimgen.runtime.protocols.taken import Taken
 from sqlclaimgen.runtime.queue import Queue
+
+V = TypeVar("V")
 
 _HELD: weakref.WeakValueDictionary[int, AdvisoryDelivery[Any, Any]] = weakref.WeakValueDictionary()
 """By the id of the connection, which the delivery keeps alive. sqlite3's take no weak reference."""
@@ -40,6 +44,53 @@ def end(connection: Any) -> None:
     """The claim is over."""
     with _LOCK:
         _CLAIMING.discard(id(connection))
+
+
+_PLACES: weakref.WeakKeyDictionary[Any, dict[Any, Place]] = weakref.WeakKeyDictionary()
+"""Where claims by hand go on, by connection, then by table and scope."""
+
+_OF_SQLITE: dict[int, dict[Any, Place]] = {}
+"""The same by the ids of sqlite3's connections. An id may come again: then a claim goes on where that of
+another connection stopped, after its first window."""
+
+_MOST = 1000
+"""Connections of sqlite3, and groups of a connection, whose places are kept."""
+
+
+def resuming(queue: Queue[Any, Any, Any, Any], connection: Any, scope: Scope) -> Scope:
+    """The scope, going on where the last claim over this connection stopped."""
+    with _LOCK:
+        place = _places(connection).get((queue.table, scope))
+    return scope if place is None else scope.resuming(place)
+
+
+def went_on(queue: Queue[Any, Any, Any, Any], connection: Any, scope: Scope, taken: Taken) -> None:
+    """Remember where a claim stopped that did not read all due rows."""
+    with _LOCK:
+        places = _places(connection)
+        places.pop((queue.table, scope), None)
+        if not isinstance(taken.resume, Place):
+            return
+        _keep(places, (queue.table, scope), taken.resume)
+        try:
+            _PLACES[connection] = places
+        except TypeError:
+            _OF_SQLITE.pop(id(connection), None)
+            _keep(_OF_SQLITE, id(connection), places)
+    taken.resume = None
+
+
+def _places(connection: Any) -> dict[Any, Place]:
+    try:
+        return _PLACES.get(connection, {})
+    except TypeError:
+        return _OF_SQLITE.get(id(connection), {})
+
+
+def _keep(held: dict[Any, V], key: Any, value: V) -> None:
+    while len(held) >= _MOST:
+        del held[next(iter(held))]
+    held[key] = value
 
 
 def hold(connection: Any, taken: Taken) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _FIXED = {
     "limit": "integer, at most so many rows",
-    "window": "integer, how many candidates are read",
+    "window": "integer, at most so many due rows are read",
     "most": "integer, where counting stops",
     "last": "integer, the size of the window that was looked at",
     "attempt": "integer, as the row holds it: one more than the delivery's",
@@ -80,6 +80,8 @@ def _column(table: Table, statement: str, name: str) -> Column | None:
         return next((column for column in table.columns if column.field == name), None)
     scoped = {"id": Role.ID, "group": Role.GROUP, "priority": Role.PRIORITY}
     scoped |= {"after": Role.GROUP, "until": Role.GROUP}
+    ordered = Role.RETRY_AFTER if table.has(Role.RETRY_AFTER) else Role.PRIORITY
+    scoped |= {"seen_id": Role.ID, "seen_value": ordered}
     return table.column(scoped[name]) if name in scoped else None
 
 

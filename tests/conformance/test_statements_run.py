@@ -41,6 +41,8 @@ def parameters(stand: Stand, statement: Statement, id: Any) -> dict[str, Any]:
         **codec.ids(queue.id_kind, [id]),
         **codec.set_aside([codec.encode(queue.id_kind, id)]),
         "id": codec.encode(queue.id_kind, id),
+        "seen_id": codec.encode(queue.id_kind, id),
+        "seen_value": time if queue.retry_after is not None else 1,
     }
     fields = {column.field: column for column in stand.table.columns}
     for name in (p.name for p in statement.parameters):

@@ -68,6 +68,7 @@ def claim(
         refused += taken.refused
         if not taken.refused:
             break
+        scope = scope.resuming(taken.resume)
     taken.refused = refused
     return taken
 

@@ -14,7 +14,7 @@ class Scope:
     suffix: str
     group: Any = None
     resume: Any = field(default=None, compare=False)
-    """Where a claim that looks at groups in turn goes on: what the last one left in `Taken.resume`."""
+    """Where a claim that looks at a part goes on: what the last one left in `Taken.resume`."""
 
     def resuming(self, resume: Any) -> Scope:
         """The same rows, going on where a claim left off."""

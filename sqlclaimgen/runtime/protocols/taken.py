@@ -32,9 +32,13 @@ class Taken:
     limit: int
     exhausted: int = 0
     resume: Any = field(default=None)
-    """Where the next claim of the same scope goes on, where a claim looks at groups in turn."""
+    """Where the next claim of the same scope goes on, where a claim looks at groups in turn, or at a part
+    of the due rows."""
     more: bool = False
     """Whether it stopped looking before it had seen every group, or every row."""
+    unread: bool = False
+    """Whether more rows are due than it read, where all keys that it tried are in use: the next claim goes
+    on at `resume`."""
     refused: list[Refusal] = field(default_factory=list[Refusal])
     """Rows that could not be claimed, or had to be given up and could not."""
 

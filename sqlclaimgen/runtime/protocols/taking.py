@@ -49,7 +49,7 @@ def _committed(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held]) -
         if won and isinstance(error, StatementFailed) and error.kind is FaultKind.ROW:
             met = Refusal(decoded_id(bound, won[-1].id), error, spelled=bound.id(won[-1].id))
             aside.leave_out(met.spelled)
-            return Taken([], 1, more=True, refused=[met])
+            return Taken([], 1, resume=scope.resume, more=True, refused=[met])
         raise
     if not taken.deliveries:
         for found in won:
@@ -67,10 +67,12 @@ def _claim(
     if scope.group is not None and bound.queue.group is not None:
         group = bound.codec.encode(bound.queue.group.kind, scope.group)
         parameters = {**parameters, "group": group}
+    place: keyed.Place | None = scope.resume
     for _ in range(MOST_PASSED):
-        found = yield from keyed.candidate(bound, scope, parameters, locks)
+        found, place = yield from keyed.candidate(bound, scope, parameters, locks, place)
         if found is None:
-            break
+            at_once = place is not None and place.at_once
+            return Taken([], 1, resume=place, unread=place is not None, more=at_once)
         won.append(found)
         row = yield from _take(bound, scope, parameters, found)
         if row is None:
@@ -80,10 +82,8 @@ def _claim(
             if not confirmed:
                 raise key_failures.unconfirmed(bound, found.lock)
         else:
-            return Taken([_delivery(bound, row, found.lock)], 1)
-    else:
-        return Taken([], 1, more=True)
-    return Taken([], 1)
+            return Taken([_delivery(bound, row, found.lock)], 1, resume=place)
+    return Taken([], 1, resume=place, more=True)
 
 
 def _take(

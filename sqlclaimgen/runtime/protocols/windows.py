@@ -21,17 +21,20 @@ def wider(window: int) -> int:
     return min(window * 4, MOST)
 
 
-def of_keys(*, free: bool) -> int:
-    """The window of an advisory claim. `free`: the statement reads all of it, rows of keys in use left
-    out; else keys are tried row by row, and reading ends with the first that is won. A wide one
-    makes PostgreSQL sort what is due instead of walking the index."""
-    return 20 if free else 100
+FIRST = 100
+"""How many due rows an advisory claim reads first, in claim order. Keys are tried one after another, and
+looking ends with the first that is won."""
 
+WIDE = 1000
+"""How many each of its further windows reads, when all keys before it are in use; the first of each
+priority is narrow."""
 
-def of_more_keys(window: int) -> int:
-    """The next window after one whose keys were all in use. Any number of rows can share a key, so it
-    has no end."""
-    return window * 4
+MOST_READ = 10_000
+"""The sum of the further windows of one claim: any number of rows can share a key that is in use. The next
+claim goes on behind them, so that a pass over `n` due rows takes about `n / 10,000 + 1` claims."""
+
+MOST_FOUND = 1000
+"""Rows that are found in one pass before the next begins: keys were given back before its place."""
 
 
 class Window:

@@ -69,6 +69,8 @@ class HeldEngine:
             slots=self._slots,
             gate=self._gate,
         )
+        self._resume: dict[Scope, Any] | None = None
+        """Where claims go on, for all slots; None: each has its own."""
         self.unfinished: list[Any] = []
         """The ids of rows whose handlers ran on at the end, or whose outcomes were not written."""
         self._turns = Turns()
@@ -85,6 +87,9 @@ class HeldEngine:
     async def run(self, *, until_empty: bool) -> None:
         """Work, until what is left is held by `overrun` alone."""
         self._slots.until_empty = until_empty
+        if self._form.frees_others and not until_empty:
+            # slots take turns while nothing is found; a slot that tells the end has looked at all by itself
+            self._resume = {}
         self._open_slot()
         stopping = asyncio.ensure_future(self._stop.wait())
         seen: set[asyncio.Future[Any]] = set()
@@ -139,19 +144,24 @@ class HeldEngine:
     async def _slot(self, line: Line) -> None:
         scopes: Scopes | None = None
         slots = self._slots
+        whole = True  # the look before was not broken off
         while not (self._stop.is_set() or slots.over.is_set()):
             slots.ended.clear()
-            idle = not slots.busy  # before the claim: what ends during it may be due again
+            idle = (
+                whole and not slots.busy
+            )  # before the claim: what ends during it may be due again
             try:
                 session = await line.open()
-                scopes = scopes or Scopes(session.bound, self._settings.groups)
+                scopes = scopes or Scopes(session.bound, self._settings.groups, self._resume)
                 with slots.looking():
                     work = await self._next(line, session, scopes)
             except Exception as error:
                 if type(error) is ClaimError or isinstance(error, UnsupportedServer):
                     raise  # the worker was called wrongly; waiting mends nothing
+                whole = False
                 await line.pause(error, self._stop)
                 continue
+            whole = True
             if work is not None:
                 self._open_slot(taking=1)
                 await self._deliverer.deliver(work)
@@ -182,8 +192,14 @@ class HeldEngine:
     ) -> tuple[Work | None, bool]:
         """One row, or whether rows were moved or others were faster: it looks again at once then."""
         started = time.monotonic()
-        taken = await session.drive(self._form.claim_one(session.bound, scope, self._rows.memory))
-        scopes.went_on(scope, taken.resume)
+        while True:
+            claiming = self._form.claim_one(session.bound, scope, self._rows.memory)
+            taken = await session.drive(claiming)
+            scopes.went_on(scope, taken.resume)
+            # a run until empty reads all due rows of a group; else that is for the next poll
+            if not (taken.unread and self._slots.until_empty) or taken.full or self._stop.is_set():
+                break
+            scope = scope.resuming(taken.resume)
         if taken.exhausted:
             self._report(EventKind.EXHAUSTED, count=taken.exhausted, group=scope.group)
         for refused in taken.refused:

@@ -15,10 +15,15 @@ class Scopes:
     """The scopes of one worker, in turn: the one after the last that was looked at comes first, so
     that no group starves behind a busy one."""
 
-    def __init__(self, bound: Bound, groups: Sequence[Any] | None) -> None:
+    def __init__(
+        self,
+        bound: Bound,
+        groups: Sequence[Any] | None,
+        resume: dict[Scope, Any] | None = None,
+    ) -> None:
         self._scopes = tuple(_scopes(bound, groups))
         self._next = 0
-        self._resume: dict[Scope, Any] = {}
+        self._resume: dict[Scope, Any] = {} if resume is None else resume
 
     def __len__(self) -> int:
         return len(self._scopes)
@@ -31,7 +36,7 @@ class Scopes:
             yield scope.resuming(self._resume.get(scope))
 
     def went_on(self, scope: Scope, resume: Any) -> None:
-        """Remember where a claim that looks at groups in turn stopped."""
+        """Remember where a claim that looks at a part stopped."""
         self._resume[scope] = resume
 
 

@@ -170,9 +170,7 @@ def test_a_take_that_reads_nothing_again_runs_rows_twice(stand: Stand) -> None:
     edits = {"take": unconditional(stand)}
     if stand.dialect == "postgres":
         # the time between snapshot and lock, which is short here
-        edits["claim"] = substituting(
-            ("WHERE pg_try", "WHERE pg_sleep(0.005) IS NOT NULL AND pg_try")
-        )
+        edits["claim"] = substituting(("WHERE CASE", "WHERE pg_sleep(0.005) IS NOT NULL AND CASE"))
     twin = stand.twin(**edits)
 
     def settle(connection: Any, delivery: Any, outcome: str) -> None:

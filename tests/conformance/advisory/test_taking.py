@@ -25,12 +25,15 @@ from tests.conformance.harness import Stand, on_cases, substituting
 from tests.conformance.stepping import Stepper
 
 
-def claiming(stand: Stand, connection: Any = None, module: Any = None, **more: Any) -> Stepper:
-    """A claim, one step at a time."""
+def claiming(
+    stand: Stand, connection: Any = None, module: Any = None, resume: Any = None, **more: Any
+) -> Stepper:
+    """A claim, one step at a time. `resume`: where the last one stopped."""
+    scope = scope_of(stand.case).resuming(resume)
     return Stepper(
         connection or stand.connect(),
         (module or stand.module).QUEUE,
-        lambda bound: advisory.claim(bound, scope_of(stand.case), 1, **more),
+        lambda bound: advisory.claim(bound, scope, 1, **more),
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
 import pytest
 
 from sqlclaimgen.runtime import EventKind, wake
-from sqlclaimgen.runtime.protocols import fifo
+from sqlclaimgen.runtime.protocols import fifo, keyed, windows
 from sqlclaimgen.runtime.worker import core, held_delivery
 from sqlclaimgen.runtime.worker.waking import Alarm
 from tests.conformance.harness import Stand, on_cases
@@ -175,3 +176,72 @@ GUARDS = (
     "SELECT COUNT(*) FROM performance_schema.metadata_locks"
     " WHERE object_type = 'USER LEVEL LOCK' AND lock_status = 'GRANTED'"
 )
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advisory claims read 2 rows, and 3 behind them."""
+    monkeypatch.setattr(windows, "FIRST", 2)
+    monkeypatch.setattr(windows, "WIDE", 3)
+    monkeypatch.setattr(windows, "MOST_READ", 3)
+
+
+@FACES
+@pytest.mark.parametrize("until", ["empty", None], ids=["until empty", "until stopped"])
+@pytest.mark.usefixtures("narrow")
+@on_cases(ADVISORY)
+def test_rows_behind_more_of_a_held_key_than_a_claim_reads(
+    stand: Stand, until: str | None, face: str
+) -> None:
+    filled(stand, 20, "h")
+    free = [21, 22, 23]
+    with stand.claim(stand.connect()) as holding:
+        assert len(holding) == 1
+        stand.fill([{"id": id, "account": str(id)} for id in free])
+        log = Log()
+        worker = worker_of(face, stand, lambda d: None, on_event=log, concurrency=2)
+        if until:
+            # every due row is read before it ends
+            OnThread(worker, until="empty").join(60)
+        else:
+            with working(worker):
+                log.wait_for(EventKind.SETTLED, len(free))
+        assert sorted(log.ids(EventKind.SETTLED)) == free
+
+
+@pytest.mark.usefixtures("narrow")
+@on_cases(ADVISORY)
+def test_slots_that_find_nothing_go_on_where_the_last_one_stopped(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[tuple[Any, Any]] = []
+    real = keyed.candidate
+
+    def looked(bound: Any, scope: Any, parameters: Any, locks: Any, place: Any) -> Any:
+        won, after = yield from real(bound, scope, parameters, locks, place)
+        looks.append((place, after))
+        return won, after
+
+    monkeypatch.setattr(keyed, "candidate", looked)
+    stand.fill([{"id": id, "account": "h"} for id in range(1, 31)])
+    stand.fill([{"id": id, "account": str(id)} for id in (31, 32)])
+    both = threading.Barrier(2)
+    log = Log()
+    with stand.claim(stand.connect()) as holding:
+        assert len(holding) == 1
+        worker = worker_of(
+            "blocking",
+            stand,
+            lambda d: both.wait(30),
+            on_event=log,
+            concurrency=2,
+            poll_interval=0.01,
+        )
+        with working(worker):
+            log.wait_for(EventKind.SETTLED, 2)
+            waited = len(log.of(EventKind.WAITED))
+            log.wait_for(EventKind.WAITED, waited + 10)
+    # one slot looks at a time by now, and both do in turn
+    last = looks[-6:]
+    assert all(place == before for (_, before), (place, _) in pairwise(last))
+    assert len({after.seen["seen_id"] for _, after in last if after and after.seen}) > 2

@@ -96,6 +96,8 @@ def parameters(bound: Bound) -> dict[str, Any]:
         **codec.held(queue.id_kind, [Held(sample(queue.id_kind), _MOMENT, _MOMENT, 1)]),
         **codec.set_aside([id]),
         "id": id,
+        "seen_id": id,
+        "seen_value": time if queue.retry_after is not None else 1,
     }
     if queue.group is not None:
         kind = queue.group.kind

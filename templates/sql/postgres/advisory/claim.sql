@@ -1,64 +1,47 @@
 {% import "pieces.sql" as p with context %}
-{% macro candidates() %}
+{% import "advisory/windows.sql" as w with context %}
 {% if t.stepped %}
-WITH RECURSIVE step{{ t.x }}(priority) AS (
-    (SELECT {{ t.priority }} FROM {{ t.table }}
-     WHERE {{ p.scoped(scope) | trim or "TRUE" }}
-     ORDER BY {{ t.priority }} LIMIT 1)
-    UNION ALL
-    SELECT (SELECT t.{{ t.priority }} FROM {{ t.table }} AS t
-            WHERE {{ (p.scoped(scope, "t.") | trim ~ " AND ") if p.scoped(scope) | trim }}t.{{ t.priority }} > step{{ t.x }}.priority
-            ORDER BY t.{{ t.priority }} LIMIT 1)
-    FROM step{{ t.x }} WHERE step{{ t.x }}.priority IS NOT NULL
-)
+{% include "advisory/due_priorities.sql" %}
+
 {% endif %}
-{% endmacro %}
-{% macro window() %}
-{% if t.stepped %}
-    SELECT one.* FROM step{{ t.x }} CROSS JOIN LATERAL (
-        SELECT t.{{ t.id }} AS candidate_id, {{ t.key("t.") }} AS candidate_key
-        FROM {{ t.table }} AS t
-        WHERE {{ p.due(scope, "t.", priority="step" ~ t.x ~ ".priority", aside=True) | trim }}
-            AND {{ t.lock("t.") }} <> ALL(CAST(:locks AS bigint[]))
-        ORDER BY {{ p.order_within("t.") }}
-        LIMIT :window
-    ) AS one
-    LIMIT :window
+{% for further in (False, True) %}
+{% set claims = name | replace("claim", "claim_further", 1) if further else name %}
+{% if further %}
+-- name: {{ name | replace("claim", "by_index", 1) }}
+-- Has the claim's index read from a row on: where few rows are expected the planner reads all of them, and sorts.
+-- Transaction: the claim's, before {{ name | replace("claim", "claim_further", 1) }}. The settings end with it.
+-- Locks: none.
+-- Index: none.
+-- Runs: where all keys of the first window are in use.
+SELECT set_config('enable_sort', 'off', TRUE), set_config('enable_bitmapscan', 'off', TRUE),
+    set_config('enable_seqscan', 'off', TRUE);
+
+{% endif %}
+-- name: {{ claims }}
+{% if further %}
+-- As {{ name }}, in the next :window due rows: those behind the row that the last probe told.
 {% else %}
-    SELECT t.{{ t.id }} AS candidate_id, {{ t.key("t.") }} AS candidate_key
-    FROM {{ t.table }} AS t
-    WHERE {{ p.due(scope, "t.", aside=True) | trim }}
-        AND {{ t.lock("t.") }} <> ALL(CAST(:locks AS bigint[]))
-    ORDER BY {{ p.order("t.") }}
-    LIMIT :window
+-- Reads the first :window due rows{{ of_scope }}{{ ", of one priority" if t.stepped }}, in claim order, finds the first whose key nobody holds, and locks the key.
 {% endif %}
-{% endmacro %}
--- name: {{ name }}
--- Finds the first due row{{ of_scope }}, in claim order, whose key nobody holds, and locks the key. The inner LIMIT is a
--- fence: keys are tried one after another, and the first that is won ends the statement with one lock held.
-{% if t.stepped %}
--- It steps from priority to priority, so that rows delayed at a better one are not walked by every claim.
-{% endif %}
+-- The inner LIMIT is a fence: no key is tried in other rows, keys are tried one after another, and the first that
+-- is won ends the statement with one lock held.
 -- Transaction: the claim's, at READ COMMITTED; before {{ name | replace("claim", "take", 1) }}.
 -- Locks: one key, of the session: until unlock, whatever becomes of the transaction.
 -- Index: {{ claim_index }}
--- Runs: once per poll, and again for each row that was settled meanwhile.
-{{ candidates() -}}
+{% if further %}
+-- Runs: where all keys before it are in use, a bounded number of times. The next claim goes on behind them.
+{% else %}
+-- Runs: once per poll{{ " and priority" if t.stepped }}, and again for each row that was settled meanwhile.
+{% endif %}
 SELECT c.candidate_id, c.candidate_key, {{ t.dialect.lock("c.candidate_key") }}, pg_backend_pid()
 FROM (
-{{ window() -}}
+{{ w.rows(further, "t." ~ t.id ~ " AS candidate_id, " ~ t.key("t.") ~ " AS candidate_key") | trim | indent(4, true) }}
+    LIMIT :window
 ) AS c
-WHERE pg_try_advisory_lock({{ t.dialect.lock("c.candidate_key") }})
+WHERE CASE WHEN {{ t.dialect.lock("c.candidate_key") }} = ANY(CAST(:locks AS bigint[])) THEN FALSE
+    ELSE pg_try_advisory_lock({{ t.dialect.lock("c.candidate_key") }}) END
 LIMIT 1;
 
--- name: {{ name | replace("claim", "probe", 1) }}
--- Whether anything is due beyond the window of {{ name }}, which brought nothing.
--- Transaction: the claim's, after {{ name }}.
--- Locks: none.
--- Index: {{ claim_index }}
--- Runs: after a claim that brought nothing.
-{{ candidates() -}}
-SELECT 1 FROM (
-{{ window() -}}
-) AS c
-LIMIT 1 OFFSET :last;
+{% include "advisory/probe.sql" %}
+
+{% endfor %}

@@ -1,0 +1,10 @@
+{# In two parts, for the optimizer reads no index from a row on: rows that are even with it, and those after. #}
+SELECT tied.* FROM (
+{{ part(what, column ~ " = " ~ value ~ " AND t." ~ t.id ~ " > " ~ seen_id) | trim | indent(4, true) }}
+    LIMIT :window
+) AS tied
+UNION ALL
+SELECT later.* FROM (
+{{ part(what, column ~ " > " ~ value) | trim | indent(4, true) }}
+    LIMIT :window
+) AS later

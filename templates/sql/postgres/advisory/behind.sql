@@ -1,0 +1,1 @@
+{{ part(what, "(" ~ column ~ ", t." ~ t.id ~ ") > (" ~ value ~ ", " ~ seen_id ~ ")") -}}
