@@ -388,24 +388,47 @@ FROM (
     SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
     FROM "payouts" AS t
     WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
-        AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
-            0) <> ALL(CAST(:locks AS bigint[]))
     ORDER BY t."due_at", t."id"
     LIMIT :window
 ) AS c
-WHERE pg_try_advisory_lock(hashtextextended(c.candidate_key COLLATE "C", 0))
+WHERE CASE WHEN hashtextextended(c.candidate_key COLLATE "C",
+    0) = ANY(CAST(:locks AS bigint[])) THEN FALSE
+    ELSE pg_try_advisory_lock(hashtextextended(c.candidate_key COLLATE "C", 0)) END
 LIMIT 1\
 """,
         "probe": """\
-SELECT 1 FROM (
+SELECT t."due_at", t."id"
+FROM "payouts" AS t
+WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
+ORDER BY t."due_at", t."id"
+LIMIT 1 OFFSET :last\
+""",
+        "by_index": """\
+SELECT set_config('enable_sort', 'off', TRUE), set_config('enable_bitmapscan', 'off', TRUE),
+    set_config('enable_seqscan', 'off', TRUE)\
+""",
+        "claim_further": """\
+SELECT c.candidate_id, c.candidate_key, hashtextextended(c.candidate_key COLLATE "C", 0),
+    pg_backend_pid()
+FROM (
     SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
     FROM "payouts" AS t
     WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
-        AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
-            0) <> ALL(CAST(:locks AS bigint[]))
+        AND (t."due_at", t."id") > (CAST(:seen_value AS timestamptz(6)), CAST(:seen_id AS uuid))
     ORDER BY t."due_at", t."id"
     LIMIT :window
 ) AS c
+WHERE CASE WHEN hashtextextended(c.candidate_key COLLATE "C",
+    0) = ANY(CAST(:locks AS bigint[])) THEN FALSE
+    ELSE pg_try_advisory_lock(hashtextextended(c.candidate_key COLLATE "C", 0)) END
+LIMIT 1\
+""",
+        "probe_further": """\
+SELECT t."due_at", t."id"
+FROM "payouts" AS t
+WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
+    AND (t."due_at", t."id") > (CAST(:seen_value AS timestamptz(6)), CAST(:seen_id AS uuid))
+ORDER BY t."due_at", t."id"
 LIMIT 1 OFFSET :last\
 """,
         "take": """\
@@ -420,11 +443,6 @@ RETURNING t."id", t."account", t."due_at", t."last_error", t."amount", t."curren
 UPDATE "payouts"
 SET "attempt" = "attempt" - 1
 WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL\
-""",
-        "locks_in_use": """\
-SELECT (CAST(classid AS bigint) << 32) | CAST(objid AS bigint) FROM pg_locks
-WHERE locktype = 'advisory' AND objsubid = 1
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())\
 """,
         "unlock": """\
 SELECT pg_advisory_unlock(CAST(:lock AS bigint))\
@@ -556,39 +574,87 @@ FROM (
         IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
-        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
-            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
-                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+            _utf8mb4'.accounts-',
+            CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
             TRUE)
+        ORDER BY t.`due_at`, t.`id`
+        LIMIT :window
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
-    ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
 WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
 LIMIT 1\
 """,
         "probe": """\
-SELECT 1 FROM (
+SELECT t.`due_at`, t.`id`
+FROM `payouts` AS t
+WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+ORDER BY t.`due_at`, t.`id`
+LIMIT 1 OFFSET :last\
+""",
+        "claim_further": """\
+SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
+    IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
+FROM (
     SELECT k.candidate_id, k.candidate_key,
         IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
-        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
-            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+        SELECT tied.* FROM (
+            SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+                _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
-        FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
-            TRUE)
+            FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+            WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+                AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+                AND t.`due_at` >= :seen_value AND t.`due_at` <= :seen_value AND t.`id` > :seen_id
+            ORDER BY t.`due_at`, t.`id`
+            LIMIT :window
+        ) AS tied
+        UNION ALL
+        SELECT later.* FROM (
+            SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+                _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+            FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+            WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+                AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+                AND t.`due_at` > :seen_value
+            ORDER BY t.`due_at`, t.`id`
+            LIMIT :window
+        ) AS later
+        LIMIT :window
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
-    ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
+WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
+LIMIT 1\
+""",
+        "probe_further": """\
+SELECT tied.* FROM (
+    SELECT t.`due_at`, t.`id`
+    FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+    WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+        AND t.`due_at` >= :seen_value AND t.`due_at` <= :seen_value AND t.`id` > :seen_id
+    ORDER BY t.`due_at`, t.`id`
+    LIMIT :window
+) AS tied
+UNION ALL
+SELECT later.* FROM (
+    SELECT t.`due_at`, t.`id`
+    FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+    WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+        AND t.`due_at` > :seen_value
+    ORDER BY t.`due_at`, t.`id`
+    LIMIT :window
+) AS later
 LIMIT 1 OFFSET :last\
 """,
         "take": """\
@@ -746,39 +812,87 @@ FROM (
         IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
-        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
-            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
-                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+            _utf8mb4'.accounts-',
+            CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
             TRUE)
+        ORDER BY t.`due_at`, t.`id`
+        LIMIT :window
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
-    ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
 WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
 LIMIT 1\
 """,
         "probe": """\
-SELECT 1 FROM (
+SELECT t.`due_at`, t.`id`
+FROM `payouts` AS t
+WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+ORDER BY t.`due_at`, t.`id`
+LIMIT 1 OFFSET :last\
+""",
+        "claim_further": """\
+SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
+    IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
+FROM (
     SELECT k.candidate_id, k.candidate_key,
         IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
-        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
-            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+        SELECT tied.* FROM (
+            SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+                _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
-        FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
-            TRUE)
+            FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+            WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+                AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+                AND t.`due_at` >= :seen_value AND t.`due_at` <= :seen_value AND t.`id` > :seen_id
+            ORDER BY t.`due_at`, t.`id`
+            LIMIT :window
+        ) AS tied
+        UNION ALL
+        SELECT later.* FROM (
+            SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+                _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+            FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+            WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+                AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+                AND t.`due_at` > :seen_value
+            ORDER BY t.`due_at`, t.`id`
+            LIMIT :window
+        ) AS later
+        LIMIT :window
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
-    ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
+WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
+LIMIT 1\
+""",
+        "probe_further": """\
+SELECT tied.* FROM (
+    SELECT t.`due_at`, t.`id`
+    FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+    WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+        AND t.`due_at` >= :seen_value AND t.`due_at` <= :seen_value AND t.`id` > :seen_id
+    ORDER BY t.`due_at`, t.`id`
+    LIMIT :window
+) AS tied
+UNION ALL
+SELECT later.* FROM (
+    SELECT t.`due_at`, t.`id`
+    FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+    WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+        AND t.`due_at` > :seen_value
+    ORDER BY t.`due_at`, t.`id`
+    LIMIT :window
+) AS later
 LIMIT 1 OFFSET :last\
 """,
         "take": """\
@@ -933,12 +1047,74 @@ SELECT file FROM pragma_database_list
 WHERE name = 'main' COLLATE NOCASE\
 """,
         "claim": """\
-SELECT t."id", ('accounts-' || CAST(t."account" AS TEXT)) FROM "payouts" AS t
+SELECT c.candidate_id, c.candidate_key
+FROM (
+    SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS TEXT)) AS candidate_key
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS c
+WHERE c.candidate_key NOT IN (SELECT value FROM json_each(:keys))
+LIMIT 1\
+""",
+        "probe": """\
+SELECT t."due_at", t."id"
+FROM "payouts" AS t
 WHERE t."paid_at" IS NULL AND t."due_at" <= :now
     AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
-    AND ('accounts-' || CAST(t."account" AS TEXT)) NOT IN (SELECT value FROM json_each(:keys))
 ORDER BY t."due_at", t."id"
+LIMIT 1 OFFSET :last\
+""",
+        "claim_further": """\
+SELECT c.candidate_id, c.candidate_key
+FROM (
+    SELECT tied.* FROM (
+        SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS TEXT)) AS candidate_key
+        FROM "payouts" AS t
+        WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+            AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+            AND t."due_at" = :seen_value AND t."id" > :seen_id
+        ORDER BY t."due_at", t."id"
+        LIMIT :window
+    ) AS tied
+    UNION ALL
+    SELECT later.* FROM (
+        SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS TEXT)) AS candidate_key
+        FROM "payouts" AS t
+        WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+            AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+            AND t."due_at" > :seen_value
+        ORDER BY t."due_at", t."id"
+        LIMIT :window
+    ) AS later
+    LIMIT :window
+) AS c
+WHERE c.candidate_key NOT IN (SELECT value FROM json_each(:keys))
 LIMIT 1\
+""",
+        "probe_further": """\
+SELECT tied.* FROM (
+    SELECT t."due_at", t."id"
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+        AND t."due_at" = :seen_value AND t."id" > :seen_id
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS tied
+UNION ALL
+SELECT later.* FROM (
+    SELECT t."due_at", t."id"
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+        AND t."due_at" > :seen_value
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS later
+LIMIT 1 OFFSET :last\
 """,
         "take": """\
 UPDATE "payouts" AS t

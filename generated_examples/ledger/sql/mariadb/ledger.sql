@@ -6,7 +6,7 @@
 -- and nothing in work; no group is beyond while :until is NULL.
 --   :now  datetime(6), UTC, the host's clock
 --   :until  bigint
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 -- Transaction: the claim's, before guard: what it says is decided again by claim_table.
 -- Locks: none.
 -- Index: ledger_claim, ledger_work
@@ -34,7 +34,7 @@ ORDER BY seen.candidate_group;
 --   :now  datetime(6), UTC, the host's clock
 --   :until  bigint
 --   :after  bigint
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 -- Transaction: the claim's, before guard: what it says is decided again by claim_table.
 -- Locks: none.
 -- Index: ledger_claim, ledger_work

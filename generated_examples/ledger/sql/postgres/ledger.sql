@@ -4,7 +4,7 @@
 -- name: walk_first
 -- Looks at the groups from the first on, :window of them, and tells which have a head that can be claimed
 -- and nothing in work; no group is beyond while :until is NULL.
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 --   :now  timestamptz, the host's clock
 --   :until  bigint
 -- Transaction: the claim's, before guard: what it says is decided again by claim_table.
@@ -40,7 +40,7 @@ ORDER BY seen.candidate_group;
 -- Looks at the groups after :after, :window of them, as walk_first does; those after :until are beyond the
 -- circle, which began there.
 --   :after  bigint
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 --   :now  timestamptz, the host's clock
 --   :until  bigint
 -- Transaction: the claim's, before guard: what it says is decided again by claim_table.

@@ -6,7 +6,7 @@
 -- them, and locked by id with the condition again: so no row is locked that is not taken.
 --   :now  datetime(6), UTC, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until the commit.
@@ -36,7 +36,7 @@ FOR UPDATE SKIP LOCKED;
 -- Whether anything is due beyond the window of claim, which came back empty.
 --   :now  datetime(6), UTC, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.

@@ -23,7 +23,7 @@ ORDER BY `urgency`;
 --   :priority  smallint
 --   :now  datetime(6), UTC, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED unless the table says otherwise; open until the rows have their outcome.
 -- Locks: the rows it returns, until the commit.

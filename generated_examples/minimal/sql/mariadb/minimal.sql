@@ -7,7 +7,7 @@
 -- on small tables, and rows that it only passes over. So a window of candidates is read without locks first, and
 -- locked by the primary key, which MariaDB has to be told.
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED unless the table says otherwise; open until the rows have their outcome.
 -- Locks: the rows it returns, until the commit.

@@ -2,13 +2,14 @@
 -- format 1 · form advisory lock · mariadb
 
 -- name: claim
--- Finds the first due row, in claim order, whose key nobody holds, and locks the key. The inner LIMIT is a
--- fence: keys are tried one after another, and the first that is won ends the statement with one lock held.
+-- Reads the first :window due rows, in claim order, finds the first whose key nobody holds, and locks the key.
+-- The LIMITs are fences: no key is looked at in other rows, keys are tried one after another, and the first that
+-- is won ends the statement with one lock held.
 -- The lock's name is the key behind the database's name, or the SHA-256 of both where that is not short, plain and lower-case.
 -- A NULL in the last column: GET_LOCK gave no answer.
 --   :now  datetime(6), UTC, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 -- Transaction: the claim's, at READ COMMITTED; before take.
 -- Locks: one key, of the session: until unlock, whatever becomes of the transaction. No row.
 -- Index: payouts_claim
@@ -20,48 +21,120 @@ FROM (
         IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
-        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
-            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
-                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+        SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+            _utf8mb4'.accounts-',
+            CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
         FROM `payouts` AS t
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
             TRUE)
+        ORDER BY t.`due_at`, t.`id`
+        LIMIT :window
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
-    ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
 WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
 LIMIT 1;
 
 -- name: probe
--- Whether anything is due beyond the window of claim, which brought nothing.
+-- Tells the last row of the window of claim, which brought nothing. No row: nothing is due behind it.
 --   :now  datetime(6), UTC, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.
 -- Index: payouts_claim
 -- Runs: after a claim that brought nothing.
-SELECT 1 FROM (
+SELECT t.`due_at`, t.`id`
+FROM `payouts` AS t
+WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+ORDER BY t.`due_at`, t.`id`
+LIMIT 1 OFFSET :last;
+
+-- name: claim_further
+-- As claim, in the next :window due rows: those behind the row that the last probe told.
+-- The LIMITs are fences: no key is looked at in other rows, keys are tried one after another, and the first that
+-- is won ends the statement with one lock held.
+-- The lock's name is the key behind the database's name, or the SHA-256 of both where that is not short, plain and lower-case.
+-- A NULL in the last column: GET_LOCK gave no answer.
+--   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :seen_value  datetime(6)
+--   :seen_id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :window  integer, at most so many due rows are read
+-- Transaction: the claim's, at READ COMMITTED; before take.
+-- Locks: one key, of the session: until unlock, whatever becomes of the transaction. No row.
+-- Index: payouts_claim
+-- Runs: where all keys before it are in use, a bounded number of times. The next claim goes on behind them.
+SELECT c.candidate_id, CAST(c.candidate_key AS BINARY), c.candidate_lock,
+    IF(IS_USED_LOCK(c.candidate_lock) = CONNECTION_ID(), CONNECTION_ID(), NULL)
+FROM (
     SELECT k.candidate_id, k.candidate_key,
         IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key) AS candidate_lock
     FROM (
-        SELECT t.`id` AS candidate_id, t.`due_at` AS candidate_1,
-            CONCAT(CONVERT(DATABASE() USING utf8mb4), _utf8mb4'.accounts-',
+        SELECT tied.* FROM (
+            SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+                _utf8mb4'.accounts-',
                 CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
-        FROM `payouts` AS t
-        WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
-            TRUE)
+            FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+            WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+                AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+                AND t.`due_at` >= :seen_value AND t.`due_at` <= :seen_value AND t.`id` > :seen_id
+            ORDER BY t.`due_at`, t.`id`
+            LIMIT :window
+        ) AS tied
+        UNION ALL
+        SELECT later.* FROM (
+            SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
+                _utf8mb4'.accounts-',
+                CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
+            FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+            WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now
+                AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+                AND t.`due_at` > :seen_value
+            ORDER BY t.`due_at`, t.`id`
+            LIMIT :window
+        ) AS later
+        LIMIT :window
     ) AS k
     WHERE IS_FREE_LOCK(IF(CHAR_LENGTH(k.candidate_key) > 64 OR k.candidate_key REGEXP '[^a-z0-9_.-]',
         SHA2(k.candidate_key, 256), k.candidate_key)) = 1
-    ORDER BY k.candidate_1, k.candidate_id
     LIMIT :window
 ) AS c
+WHERE COALESCE(GET_LOCK(c.candidate_lock, 0), 2) > 0
+LIMIT 1;
+
+-- name: probe_further
+-- Tells the last row of the window of claim_further, which brought nothing. No row: nothing is due behind it.
+--   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :seen_value  datetime(6)
+--   :seen_id  char(36) CHARACTER SET ascii COLLATE ascii_bin
+--   :window  integer, at most so many due rows are read
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim_further.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: after a claim_further that brought nothing.
+SELECT tied.* FROM (
+    SELECT t.`due_at`, t.`id`
+    FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+    WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+        AND t.`due_at` >= :seen_value AND t.`due_at` <= :seen_value AND t.`id` > :seen_id
+    ORDER BY t.`due_at`, t.`id`
+    LIMIT :window
+) AS tied
+UNION ALL
+SELECT later.* FROM (
+    SELECT t.`due_at`, t.`id`
+    FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
+    WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
+        AND t.`due_at` > :seen_value
+    ORDER BY t.`due_at`, t.`id`
+    LIMIT :window
+) AS later
 LIMIT 1 OFFSET :last;
 
 -- name: take

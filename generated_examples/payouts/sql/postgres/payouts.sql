@@ -2,12 +2,13 @@
 -- format 1 · form advisory lock · postgres
 
 -- name: claim
--- Finds the first due row, in claim order, whose key nobody holds, and locks the key. The inner LIMIT is a
--- fence: keys are tried one after another, and the first that is won ends the statement with one lock held.
+-- Reads the first :window due rows, in claim order, finds the first whose key nobody holds, and locks the key.
+-- The inner LIMIT is a fence: no key is tried in other rows, keys are tried one after another, and the first that
+-- is won ends the statement with one lock held.
 --   :now  timestamptz, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :window  integer, at most so many due rows are read
 --   :locks  list of integers, the locks that are left out
---   :window  integer, how many candidates are read
 -- Transaction: the claim's, at READ COMMITTED; before take.
 -- Locks: one key, of the session: until unlock, whatever becomes of the transaction.
 -- Index: payouts_claim
@@ -18,34 +19,83 @@ FROM (
     SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
     FROM "payouts" AS t
     WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
-        AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
-            0) <> ALL(CAST(:locks AS bigint[]))
     ORDER BY t."due_at", t."id"
     LIMIT :window
 ) AS c
-WHERE pg_try_advisory_lock(hashtextextended(c.candidate_key COLLATE "C", 0))
+WHERE CASE WHEN hashtextextended(c.candidate_key COLLATE "C",
+    0) = ANY(CAST(:locks AS bigint[])) THEN FALSE
+    ELSE pg_try_advisory_lock(hashtextextended(c.candidate_key COLLATE "C", 0)) END
 LIMIT 1;
 
 -- name: probe
--- Whether anything is due beyond the window of claim, which brought nothing.
+-- Tells the last row of the window of claim, which brought nothing. No row: nothing is due behind it.
 --   :now  timestamptz, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :locks  list of integers, the locks that are left out
---   :window  integer, how many candidates are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.
 -- Index: payouts_claim
 -- Runs: after a claim that brought nothing.
-SELECT 1 FROM (
+SELECT t."due_at", t."id"
+FROM "payouts" AS t
+WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
+ORDER BY t."due_at", t."id"
+LIMIT 1 OFFSET :last;
+
+-- name: by_index
+-- Has the claim's index read from a row on: where few rows are expected the planner reads all of them, and sorts.
+-- Transaction: the claim's, before claim_further. The settings end with it.
+-- Locks: none.
+-- Index: none.
+-- Runs: where all keys of the first window are in use.
+SELECT set_config('enable_sort', 'off', TRUE), set_config('enable_bitmapscan', 'off', TRUE),
+    set_config('enable_seqscan', 'off', TRUE);
+
+-- name: claim_further
+-- As claim, in the next :window due rows: those behind the row that the last probe told.
+-- The inner LIMIT is a fence: no key is tried in other rows, keys are tried one after another, and the first that
+-- is won ends the statement with one lock held.
+--   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :seen_value  timestamptz(6)
+--   :seen_id  uuid
+--   :window  integer, at most so many due rows are read
+--   :locks  list of integers, the locks that are left out
+-- Transaction: the claim's, at READ COMMITTED; before take.
+-- Locks: one key, of the session: until unlock, whatever becomes of the transaction.
+-- Index: payouts_claim
+-- Runs: where all keys before it are in use, a bounded number of times. The next claim goes on behind them.
+SELECT c.candidate_id, c.candidate_key, hashtextextended(c.candidate_key COLLATE "C", 0),
+    pg_backend_pid()
+FROM (
     SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS text)) AS candidate_key
     FROM "payouts" AS t
     WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
-        AND hashtextextended(('accounts-' || CAST(t."account" AS text)) COLLATE "C",
-            0) <> ALL(CAST(:locks AS bigint[]))
+        AND (t."due_at", t."id") > (CAST(:seen_value AS timestamptz(6)), CAST(:seen_id AS uuid))
     ORDER BY t."due_at", t."id"
     LIMIT :window
 ) AS c
+WHERE CASE WHEN hashtextextended(c.candidate_key COLLATE "C",
+    0) = ANY(CAST(:locks AS bigint[])) THEN FALSE
+    ELSE pg_try_advisory_lock(hashtextextended(c.candidate_key COLLATE "C", 0)) END
+LIMIT 1;
+
+-- name: probe_further
+-- Tells the last row of the window of claim_further, which brought nothing. No row: nothing is due behind it.
+--   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :seen_value  timestamptz(6)
+--   :seen_id  uuid
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim_further.
+-- Locks: none.
+-- Index: payouts_claim
+-- Runs: after a claim_further that brought nothing.
+SELECT t."due_at", t."id"
+FROM "payouts" AS t
+WHERE t."paid_at" IS NULL AND t."due_at" <= :now AND t."id" <> ALL(CAST(:set_aside AS uuid[]))
+    AND (t."due_at", t."id") > (CAST(:seen_value AS timestamptz(6)), CAST(:seen_id AS uuid))
+ORDER BY t."due_at", t."id"
 LIMIT 1 OFFSET :last;
 
 -- name: take
@@ -76,16 +126,6 @@ RETURNING t."id", t."account", t."due_at", t."last_error", t."amount", t."curren
 UPDATE "payouts"
 SET "attempt" = "attempt" - 1
 WHERE "id" = :id AND "attempt" = :attempt AND pg_backend_pid() = :session AND "paid_at" IS NULL;
-
--- name: locks_in_use
--- Lists the keys that any session of this database holds, so that the next look leaves them out.
--- Transaction: the claim's, after a probe that found more.
--- Locks: none.
--- Index: none.
--- Runs: when every row that the claim looked at has its key in use.
-SELECT (CAST(classid AS bigint) << 32) | CAST(objid AS bigint) FROM pg_locks
-WHERE locktype = 'advisory' AND objsubid = 1
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
 
 -- name: unlock
 -- Gives the key back. Anything but true: the lock is not this session's, and the connection is closed.

@@ -12,20 +12,113 @@ SELECT file FROM pragma_database_list
 WHERE name = 'main' COLLATE NOCASE;
 
 -- name: claim
--- Finds the first due row, in claim order, whose key this process does not hold.
+-- Reads the first :window due rows, in claim order, and finds the first whose key this process does not hold.
 --   :now  microseconds since 1970, UTC, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :window  integer, at most so many due rows are read
 --   :keys  text, a JSON list of the keys that are left out
 -- Transaction: the claim's, BEGIN IMMEDIATE; before take.
 -- Locks: the one writer's lock, until the commit. The process then holds the key, until the row is settled.
 -- Index: payouts_claim
 -- Runs: once per poll.
-SELECT t."id", ('accounts-' || CAST(t."account" AS TEXT)) FROM "payouts" AS t
+SELECT c.candidate_id, c.candidate_key
+FROM (
+    SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS TEXT)) AS candidate_key
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS c
+WHERE c.candidate_key NOT IN (SELECT value FROM json_each(:keys))
+LIMIT 1;
+
+-- name: probe
+-- Tells the last row of the window of claim, which brought nothing. No row: nothing is due behind it.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim.
+-- Locks: the one writer's lock, held already.
+-- Index: payouts_claim
+-- Runs: after a claim that brought nothing.
+SELECT t."due_at", t."id"
+FROM "payouts" AS t
 WHERE t."paid_at" IS NULL AND t."due_at" <= :now
     AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
-    AND ('accounts-' || CAST(t."account" AS TEXT)) NOT IN (SELECT value FROM json_each(:keys))
 ORDER BY t."due_at", t."id"
+LIMIT 1 OFFSET :last;
+
+-- name: claim_further
+-- As claim, in the next :window due rows: those behind the row that the last probe told.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :seen_value  INTEGER
+--   :seen_id  TEXT
+--   :window  integer, at most so many due rows are read
+--   :keys  text, a JSON list of the keys that are left out
+-- Transaction: the claim's, BEGIN IMMEDIATE; before take.
+-- Locks: the one writer's lock, until the commit. The process then holds the key, until the row is settled.
+-- Index: payouts_claim
+-- Runs: where all keys before it are in use, a bounded number of times. The next claim goes on behind them.
+SELECT c.candidate_id, c.candidate_key
+FROM (
+    SELECT tied.* FROM (
+        SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS TEXT)) AS candidate_key
+        FROM "payouts" AS t
+        WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+            AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+            AND t."due_at" = :seen_value AND t."id" > :seen_id
+        ORDER BY t."due_at", t."id"
+        LIMIT :window
+    ) AS tied
+    UNION ALL
+    SELECT later.* FROM (
+        SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS TEXT)) AS candidate_key
+        FROM "payouts" AS t
+        WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+            AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+            AND t."due_at" > :seen_value
+        ORDER BY t."due_at", t."id"
+        LIMIT :window
+    ) AS later
+    LIMIT :window
+) AS c
+WHERE c.candidate_key NOT IN (SELECT value FROM json_each(:keys))
 LIMIT 1;
+
+-- name: probe_further
+-- Tells the last row of the window of claim_further, which brought nothing. No row: nothing is due behind it.
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+--   :seen_value  INTEGER
+--   :seen_id  TEXT
+--   :window  integer, at most so many due rows are read
+--   :last  integer, the size of the window that was looked at
+-- Transaction: the claim's, after claim_further.
+-- Locks: the one writer's lock, held already.
+-- Index: payouts_claim
+-- Runs: after a claim_further that brought nothing.
+SELECT tied.* FROM (
+    SELECT t."due_at", t."id"
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+        AND t."due_at" = :seen_value AND t."id" > :seen_id
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS tied
+UNION ALL
+SELECT later.* FROM (
+    SELECT t."due_at", t."id"
+    FROM "payouts" AS t
+    WHERE t."paid_at" IS NULL AND t."due_at" <= :now
+        AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
+        AND t."due_at" > :seen_value
+    ORDER BY t."due_at", t."id"
+    LIMIT :window
+) AS later
+LIMIT 1 OFFSET :last;
 
 -- name: take
 -- Reads the row again, now that its key is held, and counts the attempt. No row: it was settled meanwhile.

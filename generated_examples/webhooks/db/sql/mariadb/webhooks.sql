@@ -7,7 +7,7 @@
 --   :group  varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
 --   :now  datetime(6), UTC, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 --   :limit  integer, at most so many rows
 -- Transaction: the claim's, at READ COMMITTED; before claim_write. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until the commit.
@@ -38,7 +38,7 @@ FOR UPDATE SKIP LOCKED;
 --   :group  varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin
 --   :now  datetime(6), UTC, the host's clock
 --   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
---   :window  integer, how many candidates are read
+--   :window  integer, at most so many due rows are read
 --   :last  integer, the size of the window that was looked at
 -- Transaction: the claim's, after claim.
 -- Locks: none.
