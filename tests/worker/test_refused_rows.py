@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from collections import Counter
@@ -13,11 +14,13 @@ import pytest
 
 from sqlclaimgen.runtime import EventKind
 from sqlclaimgen.runtime.protocols.aside import Aside
+from sqlclaimgen.runtime.steps import Result, Step
+from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from tests.conformance.harness import Case, Stand, on_cases
 from tests.support.refusing import WORDS, refuse
 from tests.worker.held.cases import ADVISORY, ROW_LOCK
 from tests.worker.support.cases import JOBS
-from tests.worker.support.injecting import Injector, Strike, injected
+from tests.worker.support.injecting import Injector, Strike, injected, name_of
 from tests.worker.support.running import Log, OnThread, leasing, worker_of, working
 
 LONG = 60.0
@@ -322,6 +325,63 @@ def test_a_row_that_may_not_be_extended_keeps_no_other_from_it(stand: Stand) -> 
     assert WORDS in str(event.error)
     assert set(log.ids(EventKind.SETTLED)) == {1, 2, 3}
     assert not log.of(EventKind.DISCONNECTED, EventKind.LOST)
+
+
+class Refusals(Injector):
+    """Holds the answer of the first ack that is refused until another session has claimed since."""
+
+    def __init__(self, database: Any) -> None:
+        super().__init__(database)
+        self.refused = asyncio.Event()
+        self.claimed = asyncio.Event()
+
+    def wrap(self, session: AsyncSession) -> AsyncSession:
+        original = session.execute
+
+        async def execute(step: Step) -> Result:
+            name, since = name_of(step), self.refused.is_set()
+            try:
+                result = await original(step)
+            except Exception:
+                if name == "ack" and not since:
+                    self.refused.set()
+                    await asyncio.wait_for(self.claimed.wait(), 30)
+                raise
+            if name.startswith("claim") and since:
+                self.claimed.set()
+            return result
+
+        session.execute = execute  # type: ignore[method-assign]
+        return session
+
+
+@on_cases(ROW_LOCK, without_delays(ROW_LOCK))
+def test_a_row_is_set_aside_before_its_lock_is_released(stand: Stand) -> None:
+    """PostgreSQL releases the locks of a transaction with the error that aborts it, before the worker
+    has read that error: another slot's claim finds the row free."""
+    filled(stand, 2, 1)
+    a_child(stand, 1)
+    refusals, log, claimed = Refusals(stand.database), Log(), threading.Event()
+
+    def handle(delivery: Any) -> None:
+        if delivery.id == 1:
+            assert claimed.wait(30)  # the other slot is open
+        else:
+            claimed.set()
+
+    worker = worker_of(
+        "blocking",
+        stand,
+        handle,
+        connect=lambda: connecting(stand),
+        on_event=log,
+        concurrency=2,
+        max_backoff=LONG,
+    )
+    with injected(refusals):
+        OnThread(worker, until="empty").join(60)
+    assert refusals.claimed.is_set()
+    check(log, {2}, 1, most=1)
 
 
 @on_cases(without_delays(ROW_LOCK), without_delays(ADVISORY))

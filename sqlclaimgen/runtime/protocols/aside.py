@@ -33,6 +33,10 @@ class Aside:
         if len(self._until) > MOST:
             del self._until[next(iter(self._until))]
 
+    def take_back(self, delivery: Delivery[Any, Any]) -> None:
+        """Claim the delivery's row again like any other."""
+        self._until.pop(delivery.bound.id(delivery.spelled), None)
+
     def holds(self, delivery: Delivery[Any, Any]) -> bool:
         """Whether the delivery's row is left out: a claim that was sent before that may bring it."""
         return delivery.bound.id(delivery.spelled) in self.ids()

@@ -101,30 +101,35 @@ def finish(
     returned. When anything else fails everything is rolled back and the row is due again, and in `aside`; a
     transactional handler's transaction is left open where what it wrote is in the way, so that it can
     be undone. Raises SettlementUnknown when the COMMIT got no answer."""
-    guards = delivery.batch.guards
+    guards, left = delivery.batch.guards, aside or Aside()
+    before = left.holds(delivery)
+    left.add(delivery)  # PostgreSQL releases its lock before the error is read here
+    stays = before
     try:
-        refused = yield from _finish(delivery, outcome, aside or Aside())
+        refused = yield from _finish(delivery, outcome, left.pace)
     except GeneratorExit:
         raise
-    except BaseException:
+    except BaseException as error:
+        stays = before or (delivery.batch.over and not outcomes.is_passing(error))
         if delivery.batch.over:
             yield from guards.release()
         raise
+    finally:
+        if not stays:
+            left.take_back(delivery)
     yield from guards.release()
     return refused
 
 
-def _finish(delivery: Held, outcome: AnyOutcome, aside: Aside) -> Protocol[Exception | None]:
+def _finish(delivery: Held, outcome: AnyOutcome, pace: timedelta) -> Protocol[Exception | None]:
     batch = delivery.batch
     try:
-        refused = yield from _settled(delivery, outcome, aside.pace)
+        refused = yield from _settled(delivery, outcome, pace)
     except GeneratorExit:
         raise
     except BaseException as error:
         if isinstance(error, ClaimLost) and batch.savepoint is not None and not batch.over:
             raise  # the handler changed the row itself; it is held still, and that can be undone
-        if not outcomes.is_passing(error):
-            aside.add(delivery)
         yield Rollback()
         batch.undo()
         raise
