@@ -1,11 +1,11 @@
 {# What the statements that look after a table are made of. #}
 {% import "pieces.sql" as p with context %}
 
-{# A row that was given up and stays in the table. #}
-{% macro given_up(a="") %}
+{# A row that was given up and stays in the table. `dead_group`: how its group is told. #}
+{% macro given_up(a="", dead_group=none) %}
 {% set c = [] %}
 {% if t.fate == "group" %}
-{% do c.append(a ~ t.group ~ " = " ~ t.dead_group) %}
+{% do c.append(dead_group or a ~ t.group ~ " = " ~ t.dead_group) %}
 {% do c.append(a ~ t.origin ~ " IS NOT NULL") %}
 {% set u = p.unfinished(a) | trim %}
 {% if u %}{% do c.append(u) %}{% endif %}

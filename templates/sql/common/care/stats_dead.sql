@@ -1,5 +1,6 @@
 {% import "pieces.sql" as p with context %}
 {% import "care/pieces.sql" as k with context %}
+{% import "care/dead_group.sql" as d with context %}
 {% if t.fate == "table" or (t.fate and dead_counted) %}
 -- name: stats_dead
 -- Counts the dead letters, as far as :most.
@@ -13,10 +14,15 @@ SELECT COUNT(*) FROM (SELECT {{ t.id }} FROM {{ t.dead_table }} LIMIT :most) AS 
 {% set u = p.unfinished() | trim %}
 SELECT COUNT(*) FROM (
     SELECT {{ t.id }} FROM {{ t.table }}
-    WHERE {{ t.group }} = {{ t.dead_group }}{{ " AND " ~ u if u }}
-    LIMIT :most
+    WHERE {{ d.is_dead_group() }}{{ " AND " ~ u if u }}
+    {{ d.counted_in_order() ~ "\n    " if d.counted_in_order() }}LIMIT :most
 ) AS looked;
 {% else %}
-SELECT COUNT(*) FROM (SELECT {{ t.id }} FROM {{ t.table }} WHERE {{ t.status }} = {{ t.dead }} LIMIT :most) AS looked;
+SELECT COUNT(*) FROM (
+    SELECT {{ t.id }} FROM {{ t.table }}
+    WHERE {{ t.status }} = {{ t.dead }}
+    ORDER BY {% if t.processed_at %}{{ t.processed_at }}, {% endif %}{{ t.id }}
+    LIMIT :most
+) AS looked;
 {% endif %}
 {% endif %}
