@@ -20,7 +20,7 @@ from tests.servers import ALL_DIALECTS, Database, ServerPark
 LISTED = ("limit", "ids", "held", "held_tokens", "groups", "group_list")
 
 
-@pytest.fixture(scope="module", params=("postgres",))
+@pytest.fixture(scope="module", params=("postgres", "sqlite"))
 def place(request: pytest.FixtureRequest, servers: ServerPark) -> Iterator[Database]:
     """A database of each dialect, where one table after another is made."""
     with servers[request.param].database() as database:

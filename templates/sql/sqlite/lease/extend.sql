@@ -7,8 +7,7 @@
 -- Runs: every half lease.
 UPDATE {{ t.table }} AS t
 SET {{ t.locked_until }} = :locked_until
-FROM {{ p.json_lists() }}
-WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
+WHERE t.{{ t.id }} IN ({{ p.json_held() }})
 RETURNING {{ t.returned_id }};
 
 -- name: held
@@ -20,4 +19,4 @@ RETURNING {{ t.returned_id }};
 -- Runs: when extend returned fewer rows than it was given.
 SELECT t.{{ t.id }}, t.{{ t.locked_until }}
 FROM {{ p.json_lists() }}
-JOIN {{ t.table }} AS t ON t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }};
+CROSS JOIN {{ t.table }} AS t ON t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }};

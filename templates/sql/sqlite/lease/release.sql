@@ -7,8 +7,7 @@
 -- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE {{ t.table }} AS t
 SET {{ t.locked_until }} = NULL
-FROM {{ p.json_lists() }}
-WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
+WHERE t.{{ t.id }} IN ({{ p.json_held() }})
 RETURNING {{ t.returned_id }};
 
 -- name: give_back
@@ -23,8 +22,7 @@ RETURNING {{ t.returned_id }};
 UPDATE {{ t.table }} AS t
 SET {{ t.locked_until }} = NULL{% if t.attempt and not t.coarse_token %}, {{ t.attempt }} = t.{{ t.attempt }} - 1{% endif %}
 
-FROM {{ p.json_lists() }}
-WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
+WHERE t.{{ t.id }} IN ({{ p.json_held() }})
 RETURNING {{ t.returned_id }};
 
 -- name: shorten
@@ -36,6 +34,5 @@ RETURNING {{ t.returned_id }};
 UPDATE {{ t.table }} AS t
 SET {{ t.locked_until }} = :soon{% if t.attempt %}, {{ t.attempt }} = t.{{ t.attempt }} - 1{% endif %}
 
-FROM {{ p.json_lists() }}
-WHERE t.{{ t.id }} = h.id AND {{ p.fenced("t.", "h.") | trim }}
+WHERE t.{{ t.id }} IN ({{ p.json_held() }})
 RETURNING {{ t.returned_id }};
