@@ -174,6 +174,10 @@ class Dialect(ABC):
     by_id: ClassVar[str] = ""
     """What follows a table whose rows are found by id, so that they are locked by it and nothing else."""
 
+    def forced(self, index: str) -> str:
+        """What follows a table that is read by this index and no other, whatever its statistics say."""
+        return ""
+
     nothing: ClassVar[str] = "DEFAULT VALUES"
     """What follows the table in an INSERT that gives no column a value."""
 

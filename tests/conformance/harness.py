@@ -15,6 +15,7 @@ A `Case` is pure text; a `Stand` is a case generated and installed on the fixtur
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -114,6 +115,12 @@ class Stand:
     def twin(self, **edits: Edit) -> Any:
         """A copy of the module with statements broken on purpose: `twin(ack=without("..."))`."""
         return self.generated.twin(self.case.key, self.dialect, edits)
+
+    def unforced(self) -> Any:
+        """A copy of the module whose statements name no index but the primary key, for a table whose other
+        indexes are gone."""
+        named = [name for name, sql in self.sql.items() if unforced(sql) != sql]
+        return self.twin(**dict.fromkeys(named, unforced))
 
     def at(self, now: datetime, *, module: Any = None) -> Any:
         """A copy of the module whose host clock stands at `now` until a test sets
@@ -321,6 +328,11 @@ def _escaped(name: str) -> str:
 def without(*texts: str) -> Edit:
     """An edit that removes these texts, wherever they stand; each must be there."""
     return substituting(*((text, "") for text in texts))
+
+
+def unforced(sql: str) -> str:
+    """An edit that removes the names of indexes, except of the primary key."""
+    return re.sub(r" FORCE INDEX \((?!PRIMARY\))[^)]*\)", "", sql)
 
 
 def substituting(*pairs: tuple[str, str]) -> Edit:

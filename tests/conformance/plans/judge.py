@@ -126,21 +126,28 @@ def _innodb(
 ) -> Iterator[str]:
     session = session_of(crowd.connection, table="jobs")
     session.begin("read committed")
-    text, values = expanded(statement.text, used)
-    cursor = crowd.connection.cursor()
-    cursor.execute("EXPLAIN FORMAT=TRADITIONAL " + text, values)
-    words = [column[0].lower() for column in cursor.description]
-    plan = [dict(zip(words, row, strict=True)) for row in cursor.fetchall()]
+    plan = explained_by_innodb(crowd, statement, used)
     session.run("FLUSH STATUS", {})
     session.run(statement.text, used)
     counted = session.run("SHOW SESSION STATUS LIKE 'Handler_read%'", {})
     read = sum(int(value) for _, value in counted.rows)
     session.rollback()
-    cursor.execute("DO RELEASE_ALL_LOCKS()")
+    crowd.connection.cursor().execute("DO RELEASE_ALL_LOCKS()")
     for fault in _of_lines(plan, statement.name in UNBOUNDED):
         yield f"{fault}: {plan}"
     if read > most:
         yield f"reads {read} rows, more than {most}: {dict(counted.rows)} {plan}"
+
+
+def explained_by_innodb(
+    crowd: Crowd, statement: Statement, used: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The lines of a plan."""
+    text, values = expanded(statement.text, used)
+    cursor = crowd.connection.cursor()
+    cursor.execute("EXPLAIN FORMAT=TRADITIONAL " + text, values)
+    words = [column[0].lower() for column in cursor.description]
+    return [dict(zip(words, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _of_lines(plan: list[dict[str, Any]], unbounded: bool) -> Iterator[str]:

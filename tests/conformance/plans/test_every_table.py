@@ -4,14 +4,13 @@ and settlement reads a little of a table that is mostly finished or delayed, wha
 from __future__ import annotations
 
 import dataclasses
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
 from sqlclaimgen.description.model import Table
-from sqlclaimgen.statements.model import Statement
+from tests.conformance.harness import unforced
 from tests.conformance.plans import switches
 from tests.conformance.plans.crowd import Crowd, crowd, numbers
 from tests.conformance.plans.judge import faults
@@ -20,7 +19,7 @@ from tests.servers import ALL_DIALECTS, Database, ServerPark
 LISTED = ("limit", "ids", "held", "held_tokens", "groups", "group_list")
 
 
-@pytest.fixture(scope="module", params=("postgres", "sqlite"))
+@pytest.fixture(scope="module", params=ALL_DIALECTS)
 def place(request: pytest.FixtureRequest, servers: ServerPark) -> Iterator[Database]:
     """A database of each dialect, where one table after another is made."""
     with servers[request.param].database() as database:
@@ -72,7 +71,9 @@ def test_a_table_without_its_indexes_is_found_out(place: Database) -> None:
             s for s in made.plan.statements if s.name.startswith("claim") and ":now" in s.text
         ]
         told = {
-            claim.name: list(faults(made, _unhinted(claim), 10))
+            claim.name: list(
+                faults(made, dataclasses.replace(claim, text=unforced(claim.text)), 10)
+            )
             for claim in claims
             if claim.name != "claim_write"
         }
@@ -81,12 +82,6 @@ def test_a_table_without_its_indexes_is_found_out(place: Database) -> None:
         assert all(told.values()), (switches.named(choice), told)
         condemned += 1
     assert condemned == 2
-
-
-def _unhinted(statement: Statement) -> Statement:
-    """A statement that names no index, which would be an error where there is none."""
-    text = re.sub(r" FORCE INDEX \([^)]*\)", "", statement.text)
-    return dataclasses.replace(statement, text=text)
 
 
 @pytest.mark.soak

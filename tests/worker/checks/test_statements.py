@@ -42,6 +42,18 @@ def test_a_missing_table(looking: Looking) -> None:
     assert refused.value.__cause__ is not None
 
 
+@on_cases(*(case.with_(dialects=("mysql", "mariadb")) for case in FORMS))
+def test_a_missing_index(looking: Looking) -> None:
+    """Statements name their indexes there, so that no statistics lead them to another."""
+    stand = looking.stand
+    index = next(one.name for one in stand.plan.indexes if "claim" in one.name)
+    stand.database.execute(f"DROP INDEX {index} ON jobs")
+    with pytest.raises(SchemaMismatch, match=index) as refused:
+        looking()
+    assert refused.value.table == "jobs"
+    assert refused.value.statement in str(refused.value)
+
+
 @on_cases(LEASE)
 def test_a_missing_dead_letter_table(looking: Looking) -> None:
     looking.stand.database.execute("DROP TABLE jobs_dead")

@@ -8,7 +8,7 @@
 {% set seen_id = t.dialect.typed("seen_id", t.type_of("id")) %}
 {% macro part(what, behind) %}
 SELECT {{ what }}
-FROM {{ t.table }} AS t{% if behind and ordered %}{% include "advisory/hint.sql" %}{% endif %}
+FROM {{ t.table }} AS t{{ t.dialect.forced(claim_index) }}
 
 WHERE {{ p.due(scope, "t.", priority=":priority" if t.stepped else none, aside=True) | trim }}
 {% if behind %}

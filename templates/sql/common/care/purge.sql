@@ -12,7 +12,7 @@
 -- Locks: {{ t.dialect.locked("the rows it returns") }}, until the commit.{{ " A row that is locked is passed over." if t.dialect.row_lock }}
 -- Index: {{ purge_index }}
 -- Runs: {{ "first, when an operator or a timer purges" if name == "purge_oldest" else "for each further page" }}.
-SELECT t.{{ t.id }}, t.{{ t.processed_at }} FROM {{ t.table }} AS t
+SELECT t.{{ t.id }}, t.{{ t.processed_at }} FROM {{ t.table }} AS t{{ t.dialect.forced(purge_index) }}
 WHERE {{ k.finished_before("t.") }}{{ " AND t." ~ t.processed_at ~ " >= :since" if name == "purge_next" }}
 ORDER BY t.{{ t.processed_at }}
 LIMIT :limit

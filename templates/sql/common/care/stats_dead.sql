@@ -13,13 +13,13 @@ SELECT COUNT(*) FROM (SELECT {{ t.id }} FROM {{ t.dead_table }} LIMIT :most) AS 
 {% elif t.fate == "group" %}
 {% set u = p.unfinished() | trim %}
 SELECT COUNT(*) FROM (
-    SELECT {{ t.id }} FROM {{ t.table }}
+    SELECT {{ t.id }} FROM {{ t.table }}{{ t.dialect.forced(oldest_index) }}
     WHERE {{ d.is_dead_group() }}{{ " AND " ~ u if u }}
     {{ d.counted_in_order() ~ "\n    " if d.counted_in_order() }}LIMIT :most
 ) AS looked;
 {% else %}
 SELECT COUNT(*) FROM (
-    SELECT {{ t.id }} FROM {{ t.table }}
+    SELECT {{ t.id }} FROM {{ t.table }}{{ t.dialect.forced(oldest_index) }}
     WHERE {{ t.status }} = {{ t.dead }}
     ORDER BY {% if t.processed_at %}{{ t.processed_at }}, {% endif %}{{ t.id }}
     LIMIT :most

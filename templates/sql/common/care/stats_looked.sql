@@ -50,7 +50,7 @@ SELECT {% if is_ready %}COUNT(CASE WHEN {{ is_ready }} THEN 1 END){% else %}COUN
 {% endif %}
     COUNT(*) AS looked_at
 FROM (
-    SELECT {{ "*" if t.where else looks | join(", ") }} FROM {{ t.table }}
+    SELECT {{ "*" if t.where else looks | join(", ") }} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
     {{ within(" <= :now" if timed else "") | trim }}
     ORDER BY {{ sorted() }} LIMIT :most
 ) AS looked;
@@ -63,7 +63,7 @@ FROM (
 -- Index: {{ claim_index }}
 -- Runs: once per look at the table{{ " and priority" if stepped }}.
 SELECT COUNT(*) FROM (
-    SELECT {{ t.id }} FROM {{ t.table }}
+    SELECT {{ t.id }} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
     {{ within(" > :now") | trim }}
     ORDER BY {{ sorted() }} LIMIT :most
 ) AS looked;

@@ -1,1 +1,2 @@
-{# The index is read by steps, in its order, and no further than the limit: an ORDER BY reads and sorts every group. #}
+{# No ORDER BY: with one MariaDB reads and sorts every group. By the forced index they come in its order, and
+   reading ends at the limit. #}

@@ -7,7 +7,7 @@
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: when an operator brings dead letters back.
-SELECT t.{{ t.id }} FROM {{ t.dead_table if t.fate == "table" else t.table }} AS t
+SELECT t.{{ t.id }} FROM {{ t.dead_table if t.fate == "table" else t.table }} AS t{{ t.dialect.by_id }}
 WHERE {{ k.among("t.") }}{% if t.fate != "table" %} AND {{ k.given_up("t.") | trim }}{% endif %}
 
 ORDER BY t.{{ t.id }}

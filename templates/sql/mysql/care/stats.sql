@@ -26,7 +26,7 @@ SELECT {% if t.where %}COUNT(CASE WHEN {{ t.where }} THEN 1 END){% else %}COUNT(
 {% endif %}
     COUNT(*) AS looked_at
 FROM (
-    SELECT {{ "*" if t.where else t.retry_after or t.id }} FROM {{ t.table }}
+    SELECT {{ "*" if t.where else t.retry_after or t.id }} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
     {{ within(" IS NULL", " <= :now") | trim }}
     ORDER BY {{ sorted() }} LIMIT :most
 ) AS looked;
@@ -39,7 +39,7 @@ FROM (
 -- Index: {{ claim_index }}
 -- Runs: once per look at the table{{ " and priority" if t.stepped }}.
 SELECT COUNT(*) FROM (
-    SELECT {{ t.id }} FROM {{ t.table }}
+    SELECT {{ t.id }} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
     {{ within(" IS NULL", " > :now") | trim }}
     ORDER BY {{ sorted() }} LIMIT :most
 ) AS looked;
@@ -63,7 +63,7 @@ SELECT COUNT(CASE WHEN {{ ready }} THEN 1 END) AS due_rows,
 {% endif %}
     COUNT(*) AS looked_at
 FROM (
-    SELECT {{ "*" if t.where else t.locked_until }}{{ ", " ~ t.retry_after if t.retry_after and not t.where }} FROM {{ t.table }}
+    SELECT {{ "*" if t.where else t.locked_until }}{{ ", " ~ t.retry_after if t.retry_after and not t.where }} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
     {{ within(" IS NOT NULL") | trim }}
     LIMIT :most
 ) AS looked;

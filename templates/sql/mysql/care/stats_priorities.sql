@@ -14,7 +14,7 @@
 -- Locks: none.
 -- Index: {{ claim_index }}
 -- Runs: once per look at the table.
-SELECT {{ t.priority }} FROM {{ t.table }}
+SELECT {{ t.priority }} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
 {% if c %}
 WHERE {{ c | join(" AND ") }}
 {% endif %}

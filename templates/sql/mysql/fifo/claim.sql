@@ -12,7 +12,7 @@ SELECT {{ p.returned("t.", counts=t.locked_until) | trim }}
 FROM (
     SELECT ({{ f.head("g.candidate_group", "y." ~ t.id) }}) AS candidate_id
     FROM (
-        SELECT DISTINCT {{ t[t.finished_by] ~ ", " if t.finished_by }}{{ t.group }} AS candidate_group FROM {{ t.table }}
+        SELECT DISTINCT {{ t[t.finished_by] ~ ", " if t.finished_by }}{{ t.group }} AS candidate_group FROM {{ t.table }}{{ t.dialect.forced(order_index) }}
         WHERE {{ p.unfinished() | trim ~ " AND " if p.unfinished() | trim }}{{ t.group }} IN (:groups)
     ) AS g
 {% if t.locked_until %}

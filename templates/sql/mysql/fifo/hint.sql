@@ -1,2 +1,1 @@
-{# The index of rows without a group begins with the same columns, and the servers took it, and sorted. #}
-{% if t.column_of("group").null %} FORCE INDEX ({{ t.dialect.quote(order_index) }}){% endif %}
+{{ t.dialect.forced(order_index) }}

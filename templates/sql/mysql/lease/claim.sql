@@ -1,7 +1,7 @@
 {% import "pieces.sql" as p with context %}
 {% set pr = ":priority" if t.stepped else none %}
 {% macro branch(lease) %}
-SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS candidate_{{ loop.index }}{% endfor %} FROM {{ t.table }}
+SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS candidate_{{ loop.index }}{% endfor %} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
          WHERE {{ p.due(scope, "", lease, pr, aside=True) | trim }}
          ORDER BY {{ p.order_within() if t.stepped else p.order() }} LIMIT :window
 {%- endmacro %}
@@ -25,11 +25,11 @@ SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS ca
 -- Index: {{ claim_index }}
 -- Runs: once per poll.
 SELECT priority FROM (
-    (SELECT {{ t.priority }} AS priority, MIN({{ t.retry_after }}) FROM {{ t.table }}
+    (SELECT {{ t.priority }} AS priority, MIN({{ t.retry_after }}) FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
      WHERE {{ walked ~ " AND " if walked }}{{ t.locked_until }} IS NULL
      GROUP BY {{ lead | join(", ") }}{{ ", " if lead }}{{ t.locked_until }}, {{ t.priority }} HAVING MIN({{ t.retry_after }}) <= :now)
     UNION
-    (SELECT {{ t.priority }}, NULL FROM {{ t.table }}
+    (SELECT {{ t.priority }}, NULL FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
      WHERE {{ walked ~ " AND " if walked }}{{ t.locked_until }} <= :now AND {{ t.retry_after }} <= :now)
 ) AS listed
 GROUP BY priority ORDER BY priority;

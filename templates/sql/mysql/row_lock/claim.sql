@@ -17,7 +17,7 @@
 -- Runs: once per poll{{ " and priority" if t.stepped }}.
 SELECT {{ p.returned("t.") | trim }}
 FROM (
-    SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS candidate_{{ loop.index }}{% endfor %} FROM {{ t.table }}
+    SELECT {{ t.id }} AS candidate_id{% for c in t.order[:-1] %}, {{ c.name }} AS candidate_{{ loop.index }}{% endfor %} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
     WHERE {{ condition }}
     ORDER BY {{ p.order_within() if t.stepped else p.order() }} LIMIT :window
 ) AS c
@@ -35,7 +35,7 @@ LIMIT :limit
 -- Locks: none.
 -- Index: {{ claim_index }}
 -- Runs: after a claim that brought nothing.
-SELECT 1 FROM {{ t.table }}
+SELECT 1 FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
 WHERE {{ condition }}
 ORDER BY {{ p.order_within() if t.stepped else p.order() }}
 LIMIT 1 OFFSET :last;

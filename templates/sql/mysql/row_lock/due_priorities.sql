@@ -7,7 +7,7 @@
 -- Locks: none.
 -- Index: {{ claim_index }}
 -- Runs: once per poll.
-SELECT {{ t.priority }} FROM {{ t.table }}
+SELECT {{ t.priority }} FROM {{ t.table }}{{ t.dialect.forced(claim_index) }}
 {% if p.scoped(of_step) | trim %}
 WHERE {{ p.scoped(of_step) | trim }}
 {% endif %}
