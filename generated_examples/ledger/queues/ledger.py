@@ -542,8 +542,7 @@ WITH head(candidate_id) AS (
 , taken AS (
     UPDATE "ledger" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."entry" = c."entry"
+    WHERE t."entry" = ANY(ARRAY(SELECT c."entry" FROM candidate AS c))
     RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
         t."attempt" - 1 AS "attempt"
 )
@@ -571,8 +570,7 @@ WITH head(candidate_id) AS (
 , taken AS (
     UPDATE "ledger" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."entry" = c."entry"
+    WHERE t."entry" = ANY(ARRAY(SELECT c."entry" FROM candidate AS c))
     RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
         t."attempt" - 1 AS "attempt"
 )
@@ -688,7 +686,7 @@ RETURNING "entry"\
 """,
         "redrive_oldest": """\
 SELECT d."entry" FROM "ledger_rejected" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry")
+WHERE (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry" LIMIT 1) IS NULL
 ORDER BY d."died_at", d."entry"
 LIMIT :limit\
 """,
@@ -783,17 +781,18 @@ SELECT row_security_active('"ledger"')
     "mysql": {
         "walk_first": """\
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y
+    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = seen.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE) AS ready,
     COALESCE(seen.candidate_group > :until, FALSE) AS beyond
 FROM (
-    SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+    SELECT DISTINCT `booked_at`,
+        `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL
     ORDER BY `booked_at`, `account` LIMIT :window
 ) AS seen
@@ -801,17 +800,18 @@ ORDER BY seen.candidate_group\
 """,
         "walk": """\
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y
+    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = seen.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE) AS ready,
     COALESCE(seen.candidate_group > :until, FALSE) AS beyond
 FROM (
-    SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+    SELECT DISTINCT `booked_at`,
+        `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL AND `account` > :after
     ORDER BY `booked_at`, `account` LIMIT :window
 ) AS seen
@@ -847,7 +847,7 @@ FROM (
 SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
     2147483646) AS `attempt`
 FROM (
-        SELECT y.`entry` AS candidate_id FROM `ledger` AS y
+        SELECT y.`entry` AS candidate_id FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
         ORDER BY y.`entry` LIMIT 1
 ) AS head
@@ -855,7 +855,7 @@ STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = :group
         ORDER BY b.`locked_until` DESC LIMIT 1
     ), FALSE)
@@ -865,15 +865,16 @@ FOR UPDATE OF t SKIP LOCKED\
 SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
     2147483646) AS `attempt`
 FROM (
-    SELECT (SELECT y.`entry` FROM `ledger` AS y
+    SELECT (SELECT y.`entry` FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = g.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1) AS candidate_id
     FROM (
-        SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+        SELECT DISTINCT `booked_at`,
+            `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
         WHERE `booked_at` IS NULL AND `account` IN (:groups)
     ) AS g
     WHERE NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = g.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE)
@@ -960,13 +961,13 @@ VALUES (:account, :cents, :text, 1, :book_after)
 \
 """,
         "redrive_oldest": """\
-SELECT d.`entry` FROM `ledger_rejected` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `ledger` AS q WHERE q.`entry` = d.`entry`)
+SELECT d.`entry` FROM `ledger_rejected` AS d FORCE INDEX (`ledger_rejected_oldest`)
+WHERE (SELECT 1 FROM `ledger` AS q WHERE q.`entry` = d.`entry` LIMIT 1) IS NULL
 ORDER BY d.`died_at`, d.`entry`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`entry` FROM `ledger_rejected` AS t
+SELECT t.`entry` FROM `ledger_rejected` AS t FORCE INDEX (PRIMARY)
 WHERE t.`entry` IN (:ids)
 ORDER BY t.`entry`
 FOR UPDATE\
@@ -988,14 +989,14 @@ DELETE t FROM (
 STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "purge_oldest": """\
-SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t FORCE INDEX (`ledger_claim`)
 WHERE t.`booked_at` < :before
 ORDER BY t.`booked_at`
 LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t FORCE INDEX (`ledger_claim`)
 WHERE t.`booked_at` < :before AND t.`booked_at` >= :since
 ORDER BY t.`booked_at`
 LIMIT :limit
@@ -1022,7 +1023,7 @@ SELECT COUNT(CASE WHEN `book_after` <= :now
         AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN `book_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `entry`, `book_after`, `locked_until` FROM `ledger`
+    SELECT `entry`, `book_after`, `locked_until` FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `account` = :group AND `booked_at` IS NULL
     ORDER BY `entry` LIMIT :most
 ) AS looked\
@@ -1036,7 +1037,7 @@ SELECT COUNT(CASE WHEN `book_after` <= :now
         AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN `book_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `entry`, `book_after`, `locked_until` FROM `ledger`
+    SELECT `entry`, `book_after`, `locked_until` FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL
     ORDER BY `account`, `entry` LIMIT :most
 ) AS looked\
@@ -1048,17 +1049,18 @@ SELECT COUNT(*) FROM (SELECT `entry` FROM `ledger_rejected` LIMIT :most) AS look
     "mariadb": {
         "walk_first": """\
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y
+    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = seen.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE) AS ready,
     COALESCE(seen.candidate_group > :until, FALSE) AS beyond
 FROM (
-    SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+    SELECT DISTINCT `booked_at`,
+        `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL
     LIMIT :window
 ) AS seen
@@ -1066,17 +1068,18 @@ ORDER BY seen.candidate_group\
 """,
         "walk": """\
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y
+    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = seen.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE) AS ready,
     COALESCE(seen.candidate_group > :until, FALSE) AS beyond
 FROM (
-    SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+    SELECT DISTINCT `booked_at`,
+        `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL AND `account` > :after
     LIMIT :window
 ) AS seen
@@ -1112,7 +1115,7 @@ FROM (
 SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
     2147483646) AS `attempt`
 FROM (
-        SELECT y.`entry` AS candidate_id FROM `ledger` AS y
+        SELECT y.`entry` AS candidate_id FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
         ORDER BY y.`entry` LIMIT 1
 ) AS head
@@ -1120,7 +1123,7 @@ STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = :group
         ORDER BY b.`locked_until` DESC LIMIT 1
     ), FALSE)
@@ -1130,15 +1133,16 @@ FOR UPDATE SKIP LOCKED\
 SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
     2147483646) AS `attempt`
 FROM (
-    SELECT (SELECT y.`entry` FROM `ledger` AS y
+    SELECT (SELECT y.`entry` FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = g.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1) AS candidate_id
     FROM (
-        SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+        SELECT DISTINCT `booked_at`,
+            `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
         WHERE `booked_at` IS NULL AND `account` IN (:groups)
     ) AS g
     WHERE NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = g.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE)
@@ -1225,13 +1229,13 @@ VALUES (:account, :cents, :text, 1, :book_after)
 RETURNING `entry`\
 """,
         "redrive_oldest": """\
-SELECT d.`entry` FROM `ledger_rejected` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `ledger` AS q WHERE q.`entry` = d.`entry`)
+SELECT d.`entry` FROM `ledger_rejected` AS d FORCE INDEX (`ledger_rejected_oldest`)
+WHERE (SELECT 1 FROM `ledger` AS q WHERE q.`entry` = d.`entry` LIMIT 1) IS NULL
 ORDER BY d.`died_at`, d.`entry`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`entry` FROM `ledger_rejected` AS t
+SELECT t.`entry` FROM `ledger_rejected` AS t FORCE INDEX (PRIMARY)
 WHERE t.`entry` IN (:ids)
 ORDER BY t.`entry`
 FOR UPDATE\
@@ -1253,14 +1257,14 @@ DELETE t FROM (
 STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`entry`\
 """,
         "purge_oldest": """\
-SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t FORCE INDEX (`ledger_claim`)
 WHERE t.`booked_at` < :before
 ORDER BY t.`booked_at`
 LIMIT :limit
 FOR UPDATE SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t FORCE INDEX (`ledger_claim`)
 WHERE t.`booked_at` < :before AND t.`booked_at` >= :since
 ORDER BY t.`booked_at`
 LIMIT :limit
@@ -1287,7 +1291,7 @@ SELECT COUNT(CASE WHEN `book_after` <= :now
         AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN `book_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `entry`, `book_after`, `locked_until` FROM `ledger`
+    SELECT `entry`, `book_after`, `locked_until` FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `account` = :group AND `booked_at` IS NULL
     ORDER BY `entry` LIMIT :most
 ) AS looked\
@@ -1301,7 +1305,7 @@ SELECT COUNT(CASE WHEN `book_after` <= :now
         AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN `book_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `entry`, `book_after`, `locked_until` FROM `ledger`
+    SELECT `entry`, `book_after`, `locked_until` FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL
     ORDER BY `account`, `entry` LIMIT :most
 ) AS looked\
@@ -1399,13 +1403,14 @@ RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS
         "extend": """\
 UPDATE "ledger" AS t
 SET "locked_until" = :locked_until
-FROM (
+WHERE t."entry" IN (    SELECT r."entry" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."booked_at" IS NULL
+) AS h CROSS JOIN "ledger" AS r
+    ON r."entry" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."booked_at" IS NULL
+)
 RETURNING +"entry"\
 """,
         "held": """\
@@ -1415,43 +1420,46 @@ FROM (
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
 ) AS h
-JOIN "ledger" AS t ON t."entry" = h.id AND t."locked_until" IN (h.token, h.sent)
+CROSS JOIN "ledger" AS t ON t."entry" = h.id AND t."locked_until" IN (h.token, h.sent)
     AND t."attempt" = h.attempt AND t."booked_at" IS NULL\
 """,
         "release": """\
 UPDATE "ledger" AS t
 SET "locked_until" = NULL
-FROM (
+WHERE t."entry" IN (    SELECT r."entry" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."booked_at" IS NULL
+) AS h CROSS JOIN "ledger" AS r
+    ON r."entry" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."booked_at" IS NULL
+)
 RETURNING +"entry"\
 """,
         "give_back": """\
 UPDATE "ledger" AS t
 SET "locked_until" = NULL, "attempt" = t."attempt" - 1
-FROM (
+WHERE t."entry" IN (    SELECT r."entry" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."booked_at" IS NULL
+) AS h CROSS JOIN "ledger" AS r
+    ON r."entry" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."booked_at" IS NULL
+)
 RETURNING +"entry"\
 """,
         "shorten": """\
 UPDATE "ledger" AS t
 SET "locked_until" = :soon, "attempt" = t."attempt" - 1
-FROM (
+WHERE t."entry" IN (    SELECT r."entry" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."booked_at" IS NULL
+) AS h CROSS JOIN "ledger" AS r
+    ON r."entry" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."booked_at" IS NULL
+)
 RETURNING +"entry"\
 """,
         "ack": """\
@@ -1503,7 +1511,7 @@ RETURNING +"entry"\
 """,
         "redrive_oldest": """\
 SELECT d."entry" FROM "ledger_rejected" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry")
+WHERE (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry" LIMIT 1) IS NULL
 ORDER BY d."died_at", d."entry"
 LIMIT :limit\
 """,

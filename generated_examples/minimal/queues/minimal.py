@@ -240,7 +240,7 @@ SELECT row_security_active('"minimal"')\
         "claim": """\
 SELECT t.`id`, t.`payload`
 FROM (
-    SELECT `id` AS candidate_id FROM `minimal`
+    SELECT `id` AS candidate_id FROM `minimal` FORCE INDEX (PRIMARY)
     WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `id` LIMIT :window
 ) AS c
@@ -250,7 +250,7 @@ LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "probe": """\
-SELECT 1 FROM `minimal`
+SELECT 1 FROM `minimal` FORCE INDEX (PRIMARY)
 WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `id`
 LIMIT 1 OFFSET :last\
@@ -272,7 +272,7 @@ VALUES (:payload)
 SELECT COUNT(*) AS due_rows,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id` FROM `minimal`
+    SELECT `id` FROM `minimal` FORCE INDEX (PRIMARY)
     ORDER BY `id` LIMIT :most
 ) AS looked\
 """,
@@ -281,7 +281,7 @@ FROM (
         "claim": """\
 SELECT t.`id`, t.`payload`
 FROM (
-    SELECT `id` AS candidate_id FROM `minimal`
+    SELECT `id` AS candidate_id FROM `minimal` FORCE INDEX (PRIMARY)
     WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `id` LIMIT :window
 ) AS c
@@ -291,7 +291,7 @@ LIMIT :limit
 FOR UPDATE SKIP LOCKED\
 """,
         "probe": """\
-SELECT 1 FROM `minimal`
+SELECT 1 FROM `minimal` FORCE INDEX (PRIMARY)
 WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `id`
 LIMIT 1 OFFSET :last\
@@ -313,7 +313,7 @@ RETURNING `id`\
 SELECT COUNT(*) AS due_rows,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id` FROM `minimal`
+    SELECT `id` FROM `minimal` FORCE INDEX (PRIMARY)
     ORDER BY `id` LIMIT :most
 ) AS looked\
 """,
