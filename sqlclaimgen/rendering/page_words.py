@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sqlclaimgen.description.model import DeadLetterGroup, DeadLetterTable, Form, Role
+from sqlclaimgen.dialects import DIALECTS
 from sqlclaimgen.rendering.markdown import code, listed
 from sqlclaimgen.statements import retrying
 
@@ -175,10 +176,10 @@ def creating(table: Table) -> str:
     if schemas:
         names = listed([code(name) for name in dict.fromkeys(schemas)])
         said += f" It does not create {names}."
-    group = table.column(Role.GROUP)
-    # MySQL and MariaDB are told the index by name
-    refused = " or is refused" if table.fifo and group is not None and group.null else ""
-    return (
-        f"{said} The indexes are part of it: "
-        f"a claim without its index reads the whole table{refused}."
-    )
+    costs = "a claim without its index reads the whole table"
+    naming = [DIALECTS[name].title for name in table.dialects if DIALECTS[name].forced("i")]
+    if naming:
+        elsewhere = f"; elsewhere {costs}" if len(naming) < len(table.dialects) else ""
+        refuse = f"{listed(naming)} refuse{'' if naming[1:] else 's'}"
+        costs = f"{refuse} a claim whose index is missing or has another name{elsewhere}"
+    return f"{said} The indexes are part of it: {costs}."

@@ -20,7 +20,8 @@ _WAYS_OUT = {
     FaultKind.ABORTED: "An earlier error aborted this transaction; roll it back.",
     FaultKind.UNIQUE: "A row with the same key exists.",
     FaultKind.ROW: "It concerns this row alone: mend the row, or what refuses it.",
-    FaultKind.REFUSED: "Where it names a table or a column, compare the live table with the generated DDL.",
+    FaultKind.REFUSED: "Where it names a table, a column or an index, compare the live table with "
+    "the generated DDL.",
 }
 
 
