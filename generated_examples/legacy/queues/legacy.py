@@ -420,8 +420,7 @@ WITH candidate AS (
 , taken AS (
     UPDATE "Job Queue" AS t
     SET "Locked" = :locked_until, "tries" = LEAST(t."tries", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."Job No" = c."Job No"
+    WHERE t."Job No" = ANY(ARRAY(SELECT c."Job No" FROM candidate AS c))
     RETURNING t."Job No", t."class", t."Due", t."last error", t."reply-to", t."tries" - 1 AS "tries"
 )
 SELECT "Job No", "class", "Due", "last error", "reply-to", "tries"
@@ -588,7 +587,12 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_dead": """\
-SELECT COUNT(*) FROM (SELECT "Job No" FROM "Job Queue" WHERE "State" = 9 LIMIT :most) AS looked\
+SELECT COUNT(*) FROM (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "State" = 9
+    ORDER BY "Done At", "Job No"
+    LIMIT :most
+) AS looked\
 """,
         "row_security": """\
 SELECT row_security_active('"Job Queue"')\
@@ -599,12 +603,14 @@ SELECT row_security_active('"Job Queue"')\
 SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tries`,
     2147483646) AS `tries`
 FROM (
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
@@ -618,12 +624,14 @@ FOR UPDATE OF t SKIP LOCKED\
 """,
         "probe": """\
 SELECT 1 FROM (
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
@@ -691,13 +699,13 @@ VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
 \
 """,
         "redrive_oldest": """\
-SELECT `Job No` FROM `Job Queue`
+SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_purge`)
 WHERE `State` = 9
 ORDER BY `Done At`, `Job No`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`Job No` FROM `Job Queue` AS t
+SELECT t.`Job No` FROM `Job Queue` AS t FORCE INDEX (PRIMARY)
 WHERE t.`Job No` IN (:ids) AND t.`State` = 9
 ORDER BY t.`Job No`
 FOR UPDATE OF t SKIP LOCKED\
@@ -708,14 +716,14 @@ SET `State` = 0, `Done At` = NULL, `tries` = 1, `Due` = :now, `Locked` = NULL
 WHERE `Job No` IN (:ids)\
 """,
         "purge_oldest": """\
-SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t FORCE INDEX (`Job Queue_purge`)
 WHERE t.`Done At` < :before AND t.`State` = 1
 ORDER BY t.`Done At`
 LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t FORCE INDEX (`Job Queue_purge`)
 WHERE t.`Done At` < :before AND t.`State` = 1 AND t.`Done At` >= :since
 ORDER BY t.`Done At`
 LIMIT :limit
@@ -738,14 +746,14 @@ SELECT COUNT(*) AS due_rows,
     MIN(`Due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `Due` FROM `Job Queue`
+    SELECT `Due` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NULL AND `Due` <= :now
     ORDER BY `Due`, `Job No` LIMIT :most
 ) AS looked\
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `Job No` FROM `Job Queue`
+    SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NULL AND `Due` > :now
     ORDER BY `Due`, `Job No` LIMIT :most
 ) AS looked\
@@ -756,13 +764,18 @@ SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `Locked` <= :now THEN `Due` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `Locked`, `Due` FROM `Job Queue`
+    SELECT `Locked`, `Due` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NOT NULL
     LIMIT :most
 ) AS looked\
 """,
         "stats_dead": """\
-SELECT COUNT(*) FROM (SELECT `Job No` FROM `Job Queue` WHERE `State` = 9 LIMIT :most) AS looked\
+SELECT COUNT(*) FROM (
+    SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_purge`)
+    WHERE `State` = 9
+    ORDER BY `Done At`, `Job No`
+    LIMIT :most
+) AS looked\
 """,
     },
     "mariadb": {
@@ -770,12 +783,14 @@ SELECT COUNT(*) FROM (SELECT `Job No` FROM `Job Queue` WHERE `State` = 9 LIMIT :
 SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tries`,
     2147483646) AS `tries`
 FROM (
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
@@ -789,12 +804,14 @@ FOR UPDATE SKIP LOCKED\
 """,
         "probe": """\
 SELECT 1 FROM (
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
@@ -862,13 +879,13 @@ VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
 RETURNING `Job No`\
 """,
         "redrive_oldest": """\
-SELECT `Job No` FROM `Job Queue`
+SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_purge`)
 WHERE `State` = 9
 ORDER BY `Done At`, `Job No`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`Job No` FROM `Job Queue` AS t
+SELECT t.`Job No` FROM `Job Queue` AS t FORCE INDEX (PRIMARY)
 WHERE t.`Job No` IN (:ids) AND t.`State` = 9
 ORDER BY t.`Job No`
 FOR UPDATE SKIP LOCKED\
@@ -879,14 +896,14 @@ SET `State` = 0, `Done At` = NULL, `tries` = 1, `Due` = :now, `Locked` = NULL
 WHERE `Job No` IN (:ids)\
 """,
         "purge_oldest": """\
-SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t FORCE INDEX (`Job Queue_purge`)
 WHERE t.`Done At` < :before AND t.`State` = 1
 ORDER BY t.`Done At`
 LIMIT :limit
 FOR UPDATE SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t FORCE INDEX (`Job Queue_purge`)
 WHERE t.`Done At` < :before AND t.`State` = 1 AND t.`Done At` >= :since
 ORDER BY t.`Done At`
 LIMIT :limit
@@ -909,14 +926,14 @@ SELECT COUNT(*) AS due_rows,
     MIN(`Due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `Due` FROM `Job Queue`
+    SELECT `Due` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NULL AND `Due` <= :now
     ORDER BY `Due`, `Job No` LIMIT :most
 ) AS looked\
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `Job No` FROM `Job Queue`
+    SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NULL AND `Due` > :now
     ORDER BY `Due`, `Job No` LIMIT :most
 ) AS looked\
@@ -927,13 +944,18 @@ SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `Locked` <= :now THEN `Due` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `Locked`, `Due` FROM `Job Queue`
+    SELECT `Locked`, `Due` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NOT NULL
     LIMIT :most
 ) AS looked\
 """,
         "stats_dead": """\
-SELECT COUNT(*) FROM (SELECT `Job No` FROM `Job Queue` WHERE `State` = 9 LIMIT :most) AS looked\
+SELECT COUNT(*) FROM (
+    SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_purge`)
+    WHERE `State` = 9
+    ORDER BY `Done At`, `Job No`
+    LIMIT :most
+) AS looked\
 """,
     },
     "sqlite": {
@@ -965,13 +987,14 @@ RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tr
         "extend": """\
 UPDATE "Job Queue" AS t
 SET "Locked" = :locked_until
-FROM (
+WHERE t."Job No" IN (    SELECT r."Job No" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
-    AND t."State" = 0
+) AS h CROSS JOIN "Job Queue" AS r
+    ON r."Job No" = h.id AND r."Locked" IN (h.token, h.sent) AND r."tries" = h.attempt
+        AND r."State" = 0
+)
 RETURNING "Job No"\
 """,
         "held": """\
@@ -981,43 +1004,46 @@ FROM (
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
 ) AS h
-JOIN "Job Queue" AS t ON t."Job No" = h.id AND t."Locked" IN (h.token, h.sent)
+CROSS JOIN "Job Queue" AS t ON t."Job No" = h.id AND t."Locked" IN (h.token, h.sent)
     AND t."tries" = h.attempt AND t."State" = 0\
 """,
         "release": """\
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL
-FROM (
+WHERE t."Job No" IN (    SELECT r."Job No" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
-    AND t."State" = 0
+) AS h CROSS JOIN "Job Queue" AS r
+    ON r."Job No" = h.id AND r."Locked" IN (h.token, h.sent) AND r."tries" = h.attempt
+        AND r."State" = 0
+)
 RETURNING "Job No"\
 """,
         "give_back": """\
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL, "tries" = t."tries" - 1
-FROM (
+WHERE t."Job No" IN (    SELECT r."Job No" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
-    AND t."State" = 0
+) AS h CROSS JOIN "Job Queue" AS r
+    ON r."Job No" = h.id AND r."Locked" IN (h.token, h.sent) AND r."tries" = h.attempt
+        AND r."State" = 0
+)
 RETURNING "Job No"\
 """,
         "shorten": """\
 UPDATE "Job Queue" AS t
 SET "Locked" = :soon, "tries" = t."tries" - 1
-FROM (
+WHERE t."Job No" IN (    SELECT r."Job No" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
-    AND t."State" = 0
+) AS h CROSS JOIN "Job Queue" AS r
+    ON r."Job No" = h.id AND r."Locked" IN (h.token, h.sent) AND r."tries" = h.attempt
+        AND r."State" = 0
+)
 RETURNING "Job No"\
 """,
         "ack": """\
@@ -1100,7 +1126,12 @@ SELECT COUNT(*) FROM (
 ) AS looked\
 """,
         "stats_dead": """\
-SELECT COUNT(*) FROM (SELECT "Job No" FROM "Job Queue" WHERE "State" = 9 LIMIT :most) AS looked\
+SELECT COUNT(*) FROM (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "State" = 9
+    ORDER BY "Done At", "Job No"
+    LIMIT :most
+) AS looked\
 """,
     },
 }

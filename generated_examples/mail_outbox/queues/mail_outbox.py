@@ -399,7 +399,7 @@ SELECT row_security_active('"mail_outbox"')\
     },
     "mysql": {
         "due_priorities": """\
-SELECT `urgency` FROM `mail_outbox`
+SELECT `urgency` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL
 GROUP BY `sent_at`, `urgency`
 HAVING MIN(`send_after`) <= :now
@@ -410,7 +410,7 @@ SELECT t.`id`, t.`urgency`, t.`send_after`, t.`last_error`, t.`once`, t.`recipie
     t.`attempt`
 FROM (
     SELECT `id` AS candidate_id, `urgency` AS candidate_1,
-        `send_after` AS candidate_2 FROM `mail_outbox`
+        `send_after` AS candidate_2 FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
         AND COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `send_after`, `id` LIMIT :window
@@ -422,7 +422,7 @@ LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "probe": """\
-SELECT 1 FROM `mail_outbox`
+SELECT 1 FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     AND COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `send_after`, `id`
@@ -454,14 +454,14 @@ VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
 \
 """,
         "purge_oldest": """\
-SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t FORCE INDEX (`mail_outbox_claim`)
 WHERE t.`sent_at` < :before
 ORDER BY t.`sent_at`
 LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t FORCE INDEX (`mail_outbox_claim`)
 WHERE t.`sent_at` < :before AND t.`sent_at` >= :since
 ORDER BY t.`sent_at`
 LIMIT :limit
@@ -480,7 +480,7 @@ SELECT t.`id` FROM `mail_outbox` AS t
 WHERE t.`id` IN (:ids)\
 """,
         "stats_priorities": """\
-SELECT `urgency` FROM `mail_outbox`
+SELECT `urgency` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL
 GROUP BY `sent_at`, `urgency`\
 """,
@@ -489,14 +489,14 @@ SELECT COUNT(*) AS due_rows,
     MIN(`send_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id`, `send_after` FROM `mail_outbox`
+    SELECT `id`, `send_after` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     ORDER BY `send_after`, `id` LIMIT :most
 ) AS looked\
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `mail_outbox`
+    SELECT `id` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` > :now
     ORDER BY `send_after`, `id` LIMIT :most
 ) AS looked\
@@ -504,7 +504,7 @@ SELECT COUNT(*) FROM (
     },
     "mariadb": {
         "due_priorities": """\
-SELECT `urgency` FROM `mail_outbox`
+SELECT `urgency` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL
 GROUP BY `sent_at`, `urgency`
 HAVING MIN(`send_after`) <= :now
@@ -515,7 +515,7 @@ SELECT t.`id`, t.`urgency`, t.`send_after`, t.`last_error`, t.`once`, t.`recipie
     t.`attempt`
 FROM (
     SELECT `id` AS candidate_id, `urgency` AS candidate_1,
-        `send_after` AS candidate_2 FROM `mail_outbox`
+        `send_after` AS candidate_2 FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
         AND COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `send_after`, `id` LIMIT :window
@@ -527,7 +527,7 @@ LIMIT :limit
 FOR UPDATE SKIP LOCKED\
 """,
         "probe": """\
-SELECT 1 FROM `mail_outbox`
+SELECT 1 FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     AND COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `send_after`, `id`
@@ -559,14 +559,14 @@ VALUES (:urgency, :once, :recipient, :message, 1, :send_after)
 RETURNING `id`\
 """,
         "purge_oldest": """\
-SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t FORCE INDEX (`mail_outbox_claim`)
 WHERE t.`sent_at` < :before
 ORDER BY t.`sent_at`
 LIMIT :limit
 FOR UPDATE SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t FORCE INDEX (`mail_outbox_claim`)
 WHERE t.`sent_at` < :before AND t.`sent_at` >= :since
 ORDER BY t.`sent_at`
 LIMIT :limit
@@ -585,7 +585,7 @@ SELECT t.`id` FROM `mail_outbox` AS t
 WHERE t.`id` IN (:ids)\
 """,
         "stats_priorities": """\
-SELECT `urgency` FROM `mail_outbox`
+SELECT `urgency` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL
 GROUP BY `sent_at`, `urgency`\
 """,
@@ -594,14 +594,14 @@ SELECT COUNT(*) AS due_rows,
     MIN(`send_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id`, `send_after` FROM `mail_outbox`
+    SELECT `id`, `send_after` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     ORDER BY `send_after`, `id` LIMIT :most
 ) AS looked\
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `mail_outbox`
+    SELECT `id` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` > :now
     ORDER BY `send_after`, `id` LIMIT :most
 ) AS looked\

@@ -490,7 +490,7 @@ RETURNING "id"\
 """,
         "redrive_oldest": """\
 SELECT d."id" FROM "payouts_failed" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id")
+WHERE (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id" LIMIT 1) IS NULL
 ORDER BY d."failed_at", d."id"
 LIMIT :limit\
 """,
@@ -577,7 +577,7 @@ FROM (
         SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
             _utf8mb4'.accounts-',
             CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
-        FROM `payouts` AS t
+        FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
             TRUE)
         ORDER BY t.`due_at`, t.`id`
@@ -592,7 +592,7 @@ LIMIT 1\
 """,
         "probe": """\
 SELECT t.`due_at`, t.`id`
-FROM `payouts` AS t
+FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
 ORDER BY t.`due_at`, t.`id`
 LIMIT 1 OFFSET :last\
@@ -729,13 +729,13 @@ VALUES (:id, :account, :amount, :currency, 1, :due_at)
 \
 """,
         "redrive_oldest": """\
-SELECT d.`id` FROM `payouts_failed` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id`)
+SELECT d.`id` FROM `payouts_failed` AS d FORCE INDEX (`payouts_failed_oldest`)
+WHERE (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id` LIMIT 1) IS NULL
 ORDER BY d.`failed_at`, d.`id`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`id` FROM `payouts_failed` AS t
+SELECT t.`id` FROM `payouts_failed` AS t FORCE INDEX (PRIMARY)
 WHERE t.`id` IN (:ids)
 ORDER BY t.`id`
 FOR UPDATE\
@@ -757,14 +757,14 @@ DELETE t FROM (
 STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "purge_oldest": """\
-SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` < :before
 ORDER BY t.`paid_at`
 LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` < :before AND t.`paid_at` >= :since
 ORDER BY t.`paid_at`
 LIMIT :limit
@@ -787,14 +787,14 @@ SELECT COUNT(*) AS due_rows,
     MIN(`due_at`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id`, `due_at` FROM `payouts`
+    SELECT `id`, `due_at` FROM `payouts` FORCE INDEX (`payouts_claim`)
     WHERE `paid_at` IS NULL AND `due_at` <= :now
     ORDER BY `due_at`, `id` LIMIT :most
 ) AS looked\
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `payouts`
+    SELECT `id` FROM `payouts` FORCE INDEX (`payouts_claim`)
     WHERE `paid_at` IS NULL AND `due_at` > :now
     ORDER BY `due_at`, `id` LIMIT :most
 ) AS looked\
@@ -815,7 +815,7 @@ FROM (
         SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
             _utf8mb4'.accounts-',
             CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
-        FROM `payouts` AS t
+        FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
             TRUE)
         ORDER BY t.`due_at`, t.`id`
@@ -830,7 +830,7 @@ LIMIT 1\
 """,
         "probe": """\
 SELECT t.`due_at`, t.`id`
-FROM `payouts` AS t
+FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
 ORDER BY t.`due_at`, t.`id`
 LIMIT 1 OFFSET :last\
@@ -967,13 +967,13 @@ VALUES (:id, :account, :amount, :currency, 1, :due_at)
 RETURNING `id`\
 """,
         "redrive_oldest": """\
-SELECT d.`id` FROM `payouts_failed` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id`)
+SELECT d.`id` FROM `payouts_failed` AS d FORCE INDEX (`payouts_failed_oldest`)
+WHERE (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id` LIMIT 1) IS NULL
 ORDER BY d.`failed_at`, d.`id`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`id` FROM `payouts_failed` AS t
+SELECT t.`id` FROM `payouts_failed` AS t FORCE INDEX (PRIMARY)
 WHERE t.`id` IN (:ids)
 ORDER BY t.`id`
 FOR UPDATE\
@@ -995,14 +995,14 @@ DELETE t FROM (
 STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`\
 """,
         "purge_oldest": """\
-SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` < :before
 ORDER BY t.`paid_at`
 LIMIT :limit
 FOR UPDATE SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` < :before AND t.`paid_at` >= :since
 ORDER BY t.`paid_at`
 LIMIT :limit
@@ -1025,14 +1025,14 @@ SELECT COUNT(*) AS due_rows,
     MIN(`due_at`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id`, `due_at` FROM `payouts`
+    SELECT `id`, `due_at` FROM `payouts` FORCE INDEX (`payouts_claim`)
     WHERE `paid_at` IS NULL AND `due_at` <= :now
     ORDER BY `due_at`, `id` LIMIT :most
 ) AS looked\
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `payouts`
+    SELECT `id` FROM `payouts` FORCE INDEX (`payouts_claim`)
     WHERE `paid_at` IS NULL AND `due_at` > :now
     ORDER BY `due_at`, `id` LIMIT :most
 ) AS looked\
@@ -1171,7 +1171,7 @@ RETURNING "id"\
 """,
         "redrive_oldest": """\
 SELECT d."id" FROM "payouts_failed" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id")
+WHERE (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id" LIMIT 1) IS NULL
 ORDER BY d."failed_at", d."id"
 LIMIT :limit\
 """,

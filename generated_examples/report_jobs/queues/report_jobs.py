@@ -492,8 +492,7 @@ WITH RECURSIVE step(priority) AS (
 , taken AS (
     UPDATE "report_jobs" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."job_id" = c."job_id"
+    WHERE t."job_id" = ANY(ARRAY(SELECT c."job_id" FROM candidate AS c))
     RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
         CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
 )
@@ -548,8 +547,7 @@ WITH RECURSIVE step(priority) AS (
 , taken AS (
     UPDATE "report_jobs" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."job_id" = c."job_id"
+    WHERE t."job_id" = ANY(ARRAY(SELECT c."job_id" FROM candidate AS c))
     RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
         CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
 )
@@ -696,7 +694,7 @@ RETURNING "job_id"\
 """,
         "redrive_oldest": """\
 SELECT d."job_id" FROM "report_jobs_dead" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id")
+WHERE (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id" LIMIT 1) IS NULL
 ORDER BY d."died_at", d."job_id"
 LIMIT :limit\
 """,
@@ -823,11 +821,12 @@ SELECT row_security_active('"report_jobs"')
     "mysql": {
         "due_priorities": """\
 SELECT priority FROM (
-    (SELECT `urgency` AS priority, MIN(`retry_after`) FROM `report_jobs`
+    (SELECT `urgency` AS priority,
+        MIN(`retry_after`) FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
      WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
      GROUP BY `queue`, `processed_at`, `locked_until`, `urgency` HAVING MIN(`retry_after`) <= :now)
     UNION
-    (SELECT `urgency`, NULL FROM `report_jobs`
+    (SELECT `urgency`, NULL FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
      WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` <= :now
          AND `retry_after` <= :now)
 ) AS listed
@@ -838,14 +837,14 @@ SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`pay
     LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
@@ -862,14 +861,14 @@ FOR UPDATE OF t SKIP LOCKED\
         "probe": """\
 SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
@@ -880,11 +879,12 @@ LIMIT 1 OFFSET :last\
 """,
         "due_priorities_table": """\
 SELECT priority FROM (
-    (SELECT `urgency` AS priority, MIN(`retry_after`) FROM `report_jobs`
+    (SELECT `urgency` AS priority,
+        MIN(`retry_after`) FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
      WHERE `processed_at` IS NULL AND `locked_until` IS NULL
      GROUP BY `processed_at`, `locked_until`, `urgency` HAVING MIN(`retry_after`) <= :now)
     UNION
-    (SELECT `urgency`, NULL FROM `report_jobs`
+    (SELECT `urgency`, NULL FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
      WHERE `processed_at` IS NULL AND `locked_until` <= :now AND `retry_after` <= :now)
 ) AS listed
 GROUP BY priority ORDER BY priority\
@@ -894,13 +894,13 @@ SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`pay
     LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
@@ -916,13 +916,13 @@ FOR UPDATE OF t SKIP LOCKED\
         "probe_table": """\
 SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
@@ -1015,13 +1015,13 @@ VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after)
 \
 """,
         "redrive_oldest": """\
-SELECT d.`job_id` FROM `report_jobs_dead` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `report_jobs` AS q WHERE q.`job_id` = d.`job_id`)
+SELECT d.`job_id` FROM `report_jobs_dead` AS d FORCE INDEX (`report_jobs_dead_oldest`)
+WHERE (SELECT 1 FROM `report_jobs` AS q WHERE q.`job_id` = d.`job_id` LIMIT 1) IS NULL
 ORDER BY d.`died_at`, d.`job_id`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`job_id` FROM `report_jobs_dead` AS t
+SELECT t.`job_id` FROM `report_jobs_dead` AS t FORCE INDEX (PRIMARY)
 WHERE t.`job_id` IN (:ids)
 ORDER BY t.`job_id`
 FOR UPDATE\
@@ -1044,14 +1044,14 @@ DELETE t FROM (
 STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "purge_oldest": """\
-SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t FORCE INDEX (`report_jobs_claim_table`)
 WHERE t.`processed_at` < :before
 ORDER BY t.`processed_at`
 LIMIT :limit
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t FORCE INDEX (`report_jobs_claim_table`)
 WHERE t.`processed_at` < :before AND t.`processed_at` >= :since
 ORDER BY t.`processed_at`
 LIMIT :limit
@@ -1070,12 +1070,12 @@ SELECT t.`job_id` FROM `report_jobs` AS t
 WHERE t.`job_id` IN (:ids)\
 """,
         "stats_priorities": """\
-SELECT `urgency` FROM `report_jobs`
+SELECT `urgency` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
 WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
 GROUP BY `queue`, `processed_at`, `locked_until`, `urgency`\
 """,
         "stats_priorities_table": """\
-SELECT `urgency` FROM `report_jobs`
+SELECT `urgency` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
 WHERE `processed_at` IS NULL AND `locked_until` IS NULL
 GROUP BY `processed_at`, `locked_until`, `urgency`\
 """,
@@ -1084,7 +1084,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `retry_after` FROM `report_jobs`
+    SELECT `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
         AND `urgency` = :priority AND `retry_after` <= :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -1092,7 +1092,7 @@ FROM (
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `job_id` FROM `report_jobs`
+    SELECT `job_id` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
         AND `urgency` = :priority AND `retry_after` > :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -1104,7 +1104,7 @@ SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `locked_until`, `retry_after` FROM `report_jobs`
+    SELECT `locked_until`, `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NOT NULL
     LIMIT :most
 ) AS looked\
@@ -1114,7 +1114,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `retry_after` FROM `report_jobs`
+    SELECT `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NULL AND `urgency` = :priority
         AND `retry_after` <= :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -1122,7 +1122,7 @@ FROM (
 """,
         "stats_delayed_table": """\
 SELECT COUNT(*) FROM (
-    SELECT `job_id` FROM `report_jobs`
+    SELECT `job_id` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NULL AND `urgency` = :priority
         AND `retry_after` > :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -1134,7 +1134,7 @@ SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `locked_until`, `retry_after` FROM `report_jobs`
+    SELECT `locked_until`, `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NOT NULL
     LIMIT :most
 ) AS looked\
@@ -1146,11 +1146,12 @@ SELECT COUNT(*) FROM (SELECT `job_id` FROM `report_jobs_dead` LIMIT :most) AS lo
     "mariadb": {
         "due_priorities": """\
 SELECT priority FROM (
-    (SELECT `urgency` AS priority, MIN(`retry_after`) FROM `report_jobs`
+    (SELECT `urgency` AS priority,
+        MIN(`retry_after`) FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
      WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
      GROUP BY `queue`, `processed_at`, `locked_until`, `urgency` HAVING MIN(`retry_after`) <= :now)
     UNION
-    (SELECT `urgency`, NULL FROM `report_jobs`
+    (SELECT `urgency`, NULL FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
      WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` <= :now
          AND `retry_after` <= :now)
 ) AS listed
@@ -1161,14 +1162,14 @@ SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`pay
     LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
@@ -1185,14 +1186,14 @@ FOR UPDATE SKIP LOCKED\
         "probe": """\
 SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
@@ -1203,11 +1204,12 @@ LIMIT 1 OFFSET :last\
 """,
         "due_priorities_table": """\
 SELECT priority FROM (
-    (SELECT `urgency` AS priority, MIN(`retry_after`) FROM `report_jobs`
+    (SELECT `urgency` AS priority,
+        MIN(`retry_after`) FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
      WHERE `processed_at` IS NULL AND `locked_until` IS NULL
      GROUP BY `processed_at`, `locked_until`, `urgency` HAVING MIN(`retry_after`) <= :now)
     UNION
-    (SELECT `urgency`, NULL FROM `report_jobs`
+    (SELECT `urgency`, NULL FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
      WHERE `processed_at` IS NULL AND `locked_until` <= :now AND `retry_after` <= :now)
 ) AS listed
 GROUP BY priority ORDER BY priority\
@@ -1217,13 +1219,13 @@ SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`pay
     LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
@@ -1239,13 +1241,13 @@ FOR UPDATE SKIP LOCKED\
         "probe_table": """\
 SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
@@ -1338,13 +1340,13 @@ VALUES (:queue, :urgency, :customer, :payload, :remark, 1, :retry_after)
 RETURNING `job_id`\
 """,
         "redrive_oldest": """\
-SELECT d.`job_id` FROM `report_jobs_dead` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `report_jobs` AS q WHERE q.`job_id` = d.`job_id`)
+SELECT d.`job_id` FROM `report_jobs_dead` AS d FORCE INDEX (`report_jobs_dead_oldest`)
+WHERE (SELECT 1 FROM `report_jobs` AS q WHERE q.`job_id` = d.`job_id` LIMIT 1) IS NULL
 ORDER BY d.`died_at`, d.`job_id`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`job_id` FROM `report_jobs_dead` AS t
+SELECT t.`job_id` FROM `report_jobs_dead` AS t FORCE INDEX (PRIMARY)
 WHERE t.`job_id` IN (:ids)
 ORDER BY t.`job_id`
 FOR UPDATE\
@@ -1367,14 +1369,14 @@ DELETE t FROM (
 STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`job_id`\
 """,
         "purge_oldest": """\
-SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t FORCE INDEX (`report_jobs_claim_table`)
 WHERE t.`processed_at` < :before
 ORDER BY t.`processed_at`
 LIMIT :limit
 FOR UPDATE SKIP LOCKED\
 """,
         "purge_next": """\
-SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t FORCE INDEX (`report_jobs_claim_table`)
 WHERE t.`processed_at` < :before AND t.`processed_at` >= :since
 ORDER BY t.`processed_at`
 LIMIT :limit
@@ -1393,12 +1395,12 @@ SELECT t.`job_id` FROM `report_jobs` AS t
 WHERE t.`job_id` IN (:ids)\
 """,
         "stats_priorities": """\
-SELECT `urgency` FROM `report_jobs`
+SELECT `urgency` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
 WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
 GROUP BY `queue`, `processed_at`, `locked_until`, `urgency`\
 """,
         "stats_priorities_table": """\
-SELECT `urgency` FROM `report_jobs`
+SELECT `urgency` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
 WHERE `processed_at` IS NULL AND `locked_until` IS NULL
 GROUP BY `processed_at`, `locked_until`, `urgency`\
 """,
@@ -1407,7 +1409,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `retry_after` FROM `report_jobs`
+    SELECT `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
         AND `urgency` = :priority AND `retry_after` <= :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -1415,7 +1417,7 @@ FROM (
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `job_id` FROM `report_jobs`
+    SELECT `job_id` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
         AND `urgency` = :priority AND `retry_after` > :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -1427,7 +1429,7 @@ SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `locked_until`, `retry_after` FROM `report_jobs`
+    SELECT `locked_until`, `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NOT NULL
     LIMIT :most
 ) AS looked\
@@ -1437,7 +1439,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `retry_after` FROM `report_jobs`
+    SELECT `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NULL AND `urgency` = :priority
         AND `retry_after` <= :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -1445,7 +1447,7 @@ FROM (
 """,
         "stats_delayed_table": """\
 SELECT COUNT(*) FROM (
-    SELECT `job_id` FROM `report_jobs`
+    SELECT `job_id` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NULL AND `urgency` = :priority
         AND `retry_after` > :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -1457,7 +1459,7 @@ SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `locked_until`, `retry_after` FROM `report_jobs`
+    SELECT `locked_until`, `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NOT NULL
     LIMIT :most
 ) AS looked\
@@ -1572,13 +1574,14 @@ RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", 
         "extend": """\
 UPDATE "report_jobs" AS t
 SET "locked_until" = :locked_until
-FROM (
+WHERE t."job_id" IN (    SELECT r."job_id" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."processed_at" IS NULL
+) AS h CROSS JOIN "report_jobs" AS r
+    ON r."job_id" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."processed_at" IS NULL
+)
 RETURNING +"job_id"\
 """,
         "held": """\
@@ -1588,43 +1591,46 @@ FROM (
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
 ) AS h
-JOIN "report_jobs" AS t ON t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent)
+CROSS JOIN "report_jobs" AS t ON t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent)
     AND t."attempt" = h.attempt AND t."processed_at" IS NULL\
 """,
         "release": """\
 UPDATE "report_jobs" AS t
 SET "locked_until" = NULL
-FROM (
+WHERE t."job_id" IN (    SELECT r."job_id" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."processed_at" IS NULL
+) AS h CROSS JOIN "report_jobs" AS r
+    ON r."job_id" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."processed_at" IS NULL
+)
 RETURNING +"job_id"\
 """,
         "give_back": """\
 UPDATE "report_jobs" AS t
 SET "locked_until" = NULL, "attempt" = t."attempt" - 1
-FROM (
+WHERE t."job_id" IN (    SELECT r."job_id" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."processed_at" IS NULL
+) AS h CROSS JOIN "report_jobs" AS r
+    ON r."job_id" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."processed_at" IS NULL
+)
 RETURNING +"job_id"\
 """,
         "shorten": """\
 UPDATE "report_jobs" AS t
 SET "locked_until" = :soon, "attempt" = t."attempt" - 1
-FROM (
+WHERE t."job_id" IN (    SELECT r."job_id" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."processed_at" IS NULL
+) AS h CROSS JOIN "report_jobs" AS r
+    ON r."job_id" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."processed_at" IS NULL
+)
 RETURNING +"job_id"\
 """,
         "ack": """\
@@ -1678,7 +1684,7 @@ RETURNING +"job_id"\
 """,
         "redrive_oldest": """\
 SELECT d."job_id" FROM "report_jobs_dead" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id")
+WHERE (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id" LIMIT 1) IS NULL
 ORDER BY d."died_at", d."job_id"
 LIMIT :limit\
 """,

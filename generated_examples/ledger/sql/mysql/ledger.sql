@@ -12,17 +12,18 @@
 -- Index: ledger_claim, ledger_work
 -- Runs: once per circle through the groups.
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y
+    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = seen.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE) AS ready,
     COALESCE(seen.candidate_group > :until, FALSE) AS beyond
 FROM (
-    SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+    SELECT DISTINCT `booked_at`,
+        `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL
     ORDER BY `booked_at`, `account` LIMIT :window
 ) AS seen
@@ -40,17 +41,18 @@ ORDER BY seen.candidate_group;
 -- Index: ledger_claim, ledger_work
 -- Runs: once per poll, and again while groups are wanted.
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y
+    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = seen.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE) AS ready,
     COALESCE(seen.candidate_group > :until, FALSE) AS beyond
 FROM (
-    SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+    SELECT DISTINCT `booked_at`,
+        `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL AND `account` > :after
     ORDER BY `booked_at`, `account` LIMIT :window
 ) AS seen
@@ -112,7 +114,7 @@ FROM (
 SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
     2147483646) AS `attempt`
 FROM (
-        SELECT y.`entry` AS candidate_id FROM `ledger` AS y
+        SELECT y.`entry` AS candidate_id FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = :group
         ORDER BY y.`entry` LIMIT 1
 ) AS head
@@ -120,7 +122,7 @@ STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_
 WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
     AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = :group
         ORDER BY b.`locked_until` DESC LIMIT 1
     ), FALSE)
@@ -140,15 +142,16 @@ FOR UPDATE OF t SKIP LOCKED;
 SELECT t.`entry`, t.`account`, t.`book_after`, t.`cents`, t.`text`, LEAST(t.`attempt`,
     2147483646) AS `attempt`
 FROM (
-    SELECT (SELECT y.`entry` FROM `ledger` AS y
+    SELECT (SELECT y.`entry` FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = g.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1) AS candidate_id
     FROM (
-        SELECT DISTINCT `booked_at`, `account` AS candidate_group FROM `ledger`
+        SELECT DISTINCT `booked_at`,
+            `account` AS candidate_group FROM `ledger` FORCE INDEX (`ledger_claim`)
         WHERE `booked_at` IS NULL AND `account` IN (:groups)
     ) AS g
     WHERE NOT COALESCE((
-        SELECT b.`locked_until` > :now FROM `ledger` AS b
+        SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = g.candidate_group
         ORDER BY b.`account` DESC, b.`locked_until` DESC LIMIT 1
     ), FALSE)
@@ -349,13 +352,14 @@ VALUES (:account, :cents, :text, 1, :book_after)
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- A subselect per row, not NOT EXISTS: that may become a join that reads both tables through.
 --   :limit  integer, at most so many rows
 -- Transaction: that of redrive, before it.
 -- Locks: none.
 -- Index: ledger_rejected_oldest
 -- Runs: when an operator brings dead letters back.
-SELECT d.`entry` FROM `ledger_rejected` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `ledger` AS q WHERE q.`entry` = d.`entry`)
+SELECT d.`entry` FROM `ledger_rejected` AS d FORCE INDEX (`ledger_rejected_oldest`)
+WHERE (SELECT 1 FROM `ledger` AS q WHERE q.`entry` = d.`entry` LIMIT 1) IS NULL
 ORDER BY d.`died_at`, d.`entry`
 LIMIT :limit;
 
@@ -366,7 +370,7 @@ LIMIT :limit;
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: when an operator brings dead letters back.
-SELECT t.`entry` FROM `ledger_rejected` AS t
+SELECT t.`entry` FROM `ledger_rejected` AS t FORCE INDEX (PRIMARY)
 WHERE t.`entry` IN (:ids)
 ORDER BY t.`entry`
 FOR UPDATE;
@@ -409,7 +413,7 @@ STRAIGHT_JOIN `ledger_rejected` AS t FORCE INDEX (PRIMARY) ON t.`entry` = c.`ent
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: ledger_claim
 -- Runs: first, when an operator or a timer purges.
-SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t FORCE INDEX (`ledger_claim`)
 WHERE t.`booked_at` < :before
 ORDER BY t.`booked_at`
 LIMIT :limit
@@ -424,7 +428,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: ledger_claim
 -- Runs: for each further page.
-SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t
+SELECT t.`entry`, t.`booked_at` FROM `ledger` AS t FORCE INDEX (`ledger_claim`)
 WHERE t.`booked_at` < :before AND t.`booked_at` >= :since
 ORDER BY t.`booked_at`
 LIMIT :limit
@@ -473,7 +477,7 @@ SELECT COUNT(CASE WHEN `book_after` <= :now
         AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN `book_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `entry`, `book_after`, `locked_until` FROM `ledger`
+    SELECT `entry`, `book_after`, `locked_until` FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `account` = :group AND `booked_at` IS NULL
     ORDER BY `entry` LIMIT :most
 ) AS looked;
@@ -496,7 +500,7 @@ SELECT COUNT(CASE WHEN `book_after` <= :now
         AND (`locked_until` IS NULL OR `locked_until` <= :now) THEN `book_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `entry`, `book_after`, `locked_until` FROM `ledger`
+    SELECT `entry`, `book_after`, `locked_until` FROM `ledger` FORCE INDEX (`ledger_claim`)
     WHERE `booked_at` IS NULL
     ORDER BY `account`, `entry` LIMIT :most
 ) AS looked;

@@ -118,8 +118,7 @@ WITH head(candidate_id) AS (
 , taken AS (
     UPDATE "ledger" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."entry" = c."entry"
+    WHERE t."entry" = ANY(ARRAY(SELECT c."entry" FROM candidate AS c))
     RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
         t."attempt" - 1 AS "attempt"
 )
@@ -158,8 +157,7 @@ WITH head(candidate_id) AS (
 , taken AS (
     UPDATE "ledger" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."entry" = c."entry"
+    WHERE t."entry" = ANY(ARRAY(SELECT c."entry" FROM candidate AS c))
     RETURNING t."entry", t."account", t."book_after", t."cents", t."text",
         t."attempt" - 1 AS "attempt"
 )
@@ -384,13 +382,14 @@ RETURNING "entry";
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- A subselect per row, not NOT EXISTS: that may become a join that reads both tables through.
 --   :limit  integer, at most so many rows
 -- Transaction: that of redrive, before it.
 -- Locks: none.
 -- Index: ledger_rejected_oldest
 -- Runs: when an operator brings dead letters back.
 SELECT d."entry" FROM "ledger_rejected" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry")
+WHERE (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry" LIMIT 1) IS NULL
 ORDER BY d."died_at", d."entry"
 LIMIT :limit;
 

@@ -137,13 +137,14 @@ RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS
 -- Runs: every half lease.
 UPDATE "ledger" AS t
 SET "locked_until" = :locked_until
-FROM (
+WHERE t."entry" IN (    SELECT r."entry" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."booked_at" IS NULL
+) AS h CROSS JOIN "ledger" AS r
+    ON r."entry" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."booked_at" IS NULL
+)
 RETURNING +"entry";
 
 -- name: held
@@ -160,7 +161,7 @@ FROM (
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
 ) AS h
-JOIN "ledger" AS t ON t."entry" = h.id AND t."locked_until" IN (h.token, h.sent)
+CROSS JOIN "ledger" AS t ON t."entry" = h.id AND t."locked_until" IN (h.token, h.sent)
     AND t."attempt" = h.attempt AND t."booked_at" IS NULL;
 
 -- name: release
@@ -172,13 +173,14 @@ JOIN "ledger" AS t ON t."entry" = h.id AND t."locked_until" IN (h.token, h.sent)
 -- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE "ledger" AS t
 SET "locked_until" = NULL
-FROM (
+WHERE t."entry" IN (    SELECT r."entry" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."booked_at" IS NULL
+) AS h CROSS JOIN "ledger" AS r
+    ON r."entry" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."booked_at" IS NULL
+)
 RETURNING +"entry";
 
 -- name: give_back
@@ -190,13 +192,14 @@ RETURNING +"entry";
 -- Runs: when a worker stops, before a handler or once it has ended; on a release; when a claim's block is left, for what was not handed out.
 UPDATE "ledger" AS t
 SET "locked_until" = NULL, "attempt" = t."attempt" - 1
-FROM (
+WHERE t."entry" IN (    SELECT r."entry" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."booked_at" IS NULL
+) AS h CROSS JOIN "ledger" AS r
+    ON r."entry" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."booked_at" IS NULL
+)
 RETURNING +"entry";
 
 -- name: shorten
@@ -209,13 +212,14 @@ RETURNING +"entry";
 -- Runs: when a worker ends whose handlers do not.
 UPDATE "ledger" AS t
 SET "locked_until" = :soon, "attempt" = t."attempt" - 1
-FROM (
+WHERE t."entry" IN (    SELECT r."entry" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."entry" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."booked_at" IS NULL
+) AS h CROSS JOIN "ledger" AS r
+    ON r."entry" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."booked_at" IS NULL
+)
 RETURNING +"entry";
 
 -- name: ack
@@ -336,13 +340,14 @@ RETURNING +"entry";
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- A subselect per row, not NOT EXISTS: that may become a join that reads both tables through.
 --   :limit  integer, at most so many rows
 -- Transaction: that of redrive, before it.
 -- Locks: none.
 -- Index: ledger_rejected_oldest
 -- Runs: when an operator brings dead letters back.
 SELECT d."entry" FROM "ledger_rejected" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry")
+WHERE (SELECT 1 FROM "ledger" AS q WHERE q."entry" = d."entry" LIMIT 1) IS NULL
 ORDER BY d."died_at", d."entry"
 LIMIT :limit;
 

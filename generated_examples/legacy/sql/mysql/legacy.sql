@@ -15,12 +15,14 @@
 SELECT t.`Job No`, t.`class`, t.`Due`, t.`last error`, t.`reply-to`, LEAST(t.`tries`,
     2147483646) AS `tries`
 FROM (
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
@@ -43,12 +45,14 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Index: Job Queue_claim
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM (
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` IS NULL
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
         UNION ALL
-        (SELECT `Job No` AS candidate_id, `Due` AS candidate_1 FROM `Job Queue`
+        (SELECT `Job No` AS candidate_id,
+            `Due` AS candidate_1 FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
          WHERE `State` = 0 AND `Due` <= :now AND `Locked` <= :now
              AND COALESCE(`Job No` NOT IN (:set_aside), TRUE)
          ORDER BY `Due`, `Job No` LIMIT :window)
@@ -228,7 +232,7 @@ VALUES (:Job_No, :class_, :reply_to, 1, 0, :due)
 -- Locks: none.
 -- Index: Job Queue_purge
 -- Runs: when an operator brings dead letters back.
-SELECT `Job No` FROM `Job Queue`
+SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_purge`)
 WHERE `State` = 9
 ORDER BY `Done At`, `Job No`
 LIMIT :limit;
@@ -240,7 +244,7 @@ LIMIT :limit;
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: when an operator brings dead letters back.
-SELECT t.`Job No` FROM `Job Queue` AS t
+SELECT t.`Job No` FROM `Job Queue` AS t FORCE INDEX (PRIMARY)
 WHERE t.`Job No` IN (:ids) AND t.`State` = 9
 ORDER BY t.`Job No`
 FOR UPDATE OF t SKIP LOCKED;
@@ -265,7 +269,7 @@ WHERE `Job No` IN (:ids);
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: Job Queue_purge
 -- Runs: first, when an operator or a timer purges.
-SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t FORCE INDEX (`Job Queue_purge`)
 WHERE t.`Done At` < :before AND t.`State` = 1
 ORDER BY t.`Done At`
 LIMIT :limit
@@ -280,7 +284,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: Job Queue_purge
 -- Runs: for each further page.
-SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t
+SELECT t.`Job No`, t.`Done At` FROM `Job Queue` AS t FORCE INDEX (`Job Queue_purge`)
 WHERE t.`Done At` < :before AND t.`State` = 1 AND t.`Done At` >= :since
 ORDER BY t.`Done At`
 LIMIT :limit
@@ -323,7 +327,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`Due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `Due` FROM `Job Queue`
+    SELECT `Due` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NULL AND `Due` <= :now
     ORDER BY `Due`, `Job No` LIMIT :most
 ) AS looked;
@@ -337,7 +341,7 @@ FROM (
 -- Index: Job Queue_claim
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (
-    SELECT `Job No` FROM `Job Queue`
+    SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NULL AND `Due` > :now
     ORDER BY `Due`, `Job No` LIMIT :most
 ) AS looked;
@@ -357,7 +361,7 @@ SELECT COUNT(CASE WHEN `Locked` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `Locked` <= :now THEN `Due` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `Locked`, `Due` FROM `Job Queue`
+    SELECT `Locked`, `Due` FROM `Job Queue` FORCE INDEX (`Job Queue_claim`)
     WHERE `State` = 0 AND `Locked` IS NOT NULL
     LIMIT :most
 ) AS looked;
@@ -369,4 +373,9 @@ FROM (
 -- Locks: none.
 -- Index: Job Queue_purge
 -- Runs: once per look at the table.
-SELECT COUNT(*) FROM (SELECT `Job No` FROM `Job Queue` WHERE `State` = 9 LIMIT :most) AS looked;
+SELECT COUNT(*) FROM (
+    SELECT `Job No` FROM `Job Queue` FORCE INDEX (`Job Queue_purge`)
+    WHERE `State` = 9
+    ORDER BY `Done At`, `Job No`
+    LIMIT :most
+) AS looked;

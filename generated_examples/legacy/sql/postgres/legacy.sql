@@ -22,8 +22,7 @@ WITH candidate AS (
 , taken AS (
     UPDATE "Job Queue" AS t
     SET "Locked" = :locked_until, "tries" = LEAST(t."tries", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."Job No" = c."Job No"
+    WHERE t."Job No" = ANY(ARRAY(SELECT c."Job No" FROM candidate AS c))
     RETURNING t."Job No", t."class", t."Due", t."last error", t."reply-to", t."tries" - 1 AS "tries"
 )
 SELECT "Job No", "class", "Due", "last error", "reply-to", "tries"
@@ -377,7 +376,12 @@ SELECT COUNT(*) FROM (
 -- Locks: none.
 -- Index: Job Queue_given_up
 -- Runs: once per look at the table.
-SELECT COUNT(*) FROM (SELECT "Job No" FROM "Job Queue" WHERE "State" = 9 LIMIT :most) AS looked;
+SELECT COUNT(*) FROM (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "State" = 9
+    ORDER BY "Done At", "Job No"
+    LIMIT :most
+) AS looked;
 
 -- name: row_security
 -- Whether row level security decides which rows this login sees.

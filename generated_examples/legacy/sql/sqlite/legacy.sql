@@ -60,13 +60,14 @@ RETURNING "Job No", "class", "Due", "last error", "reply-to", "tries" - 1 AS "tr
 -- Runs: every half lease.
 UPDATE "Job Queue" AS t
 SET "Locked" = :locked_until
-FROM (
+WHERE t."Job No" IN (    SELECT r."Job No" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
-    AND t."State" = 0
+) AS h CROSS JOIN "Job Queue" AS r
+    ON r."Job No" = h.id AND r."Locked" IN (h.token, h.sent) AND r."tries" = h.attempt
+        AND r."State" = 0
+)
 RETURNING "Job No";
 
 -- name: held
@@ -83,7 +84,7 @@ FROM (
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
 ) AS h
-JOIN "Job Queue" AS t ON t."Job No" = h.id AND t."Locked" IN (h.token, h.sent)
+CROSS JOIN "Job Queue" AS t ON t."Job No" = h.id AND t."Locked" IN (h.token, h.sent)
     AND t."tries" = h.attempt AND t."State" = 0;
 
 -- name: release
@@ -95,13 +96,14 @@ JOIN "Job Queue" AS t ON t."Job No" = h.id AND t."Locked" IN (h.token, h.sent)
 -- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL
-FROM (
+WHERE t."Job No" IN (    SELECT r."Job No" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
-    AND t."State" = 0
+) AS h CROSS JOIN "Job Queue" AS r
+    ON r."Job No" = h.id AND r."Locked" IN (h.token, h.sent) AND r."tries" = h.attempt
+        AND r."State" = 0
+)
 RETURNING "Job No";
 
 -- name: give_back
@@ -113,13 +115,14 @@ RETURNING "Job No";
 -- Runs: when a worker stops, before a handler or once it has ended; on a release; when a claim's block is left, for what was not handed out.
 UPDATE "Job Queue" AS t
 SET "Locked" = NULL, "tries" = t."tries" - 1
-FROM (
+WHERE t."Job No" IN (    SELECT r."Job No" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
-    AND t."State" = 0
+) AS h CROSS JOIN "Job Queue" AS r
+    ON r."Job No" = h.id AND r."Locked" IN (h.token, h.sent) AND r."tries" = h.attempt
+        AND r."State" = 0
+)
 RETURNING "Job No";
 
 -- name: shorten
@@ -132,13 +135,14 @@ RETURNING "Job No";
 -- Runs: when a worker ends whose handlers do not.
 UPDATE "Job Queue" AS t
 SET "Locked" = :soon, "tries" = t."tries" - 1
-FROM (
+WHERE t."Job No" IN (    SELECT r."Job No" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."Job No" = h.id AND t."Locked" IN (h.token, h.sent) AND t."tries" = h.attempt
-    AND t."State" = 0
+) AS h CROSS JOIN "Job Queue" AS r
+    ON r."Job No" = h.id AND r."Locked" IN (h.token, h.sent) AND r."tries" = h.attempt
+        AND r."State" = 0
+)
 RETURNING "Job No";
 
 -- name: ack
@@ -344,4 +348,9 @@ SELECT COUNT(*) FROM (
 -- Locks: none.
 -- Index: Job Queue_given_up
 -- Runs: once per look at the table.
-SELECT COUNT(*) FROM (SELECT "Job No" FROM "Job Queue" WHERE "State" = 9 LIMIT :most) AS looked;
+SELECT COUNT(*) FROM (
+    SELECT "Job No" FROM "Job Queue"
+    WHERE "State" = 9
+    ORDER BY "Done At", "Job No"
+    LIMIT :most
+) AS looked;

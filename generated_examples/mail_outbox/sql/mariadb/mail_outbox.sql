@@ -9,7 +9,7 @@
 -- Locks: none.
 -- Index: mail_outbox_claim
 -- Runs: once per poll.
-SELECT `urgency` FROM `mail_outbox`
+SELECT `urgency` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL
 GROUP BY `sent_at`, `urgency`
 HAVING MIN(`send_after`) <= :now
@@ -33,7 +33,7 @@ SELECT t.`id`, t.`urgency`, t.`send_after`, t.`last_error`, t.`once`, t.`recipie
     t.`attempt`
 FROM (
     SELECT `id` AS candidate_id, `urgency` AS candidate_1,
-        `send_after` AS candidate_2 FROM `mail_outbox`
+        `send_after` AS candidate_2 FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
         AND COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `send_after`, `id` LIMIT :window
@@ -54,7 +54,7 @@ FOR UPDATE SKIP LOCKED;
 -- Locks: none.
 -- Index: mail_outbox_claim
 -- Runs: after a claim that brought nothing.
-SELECT 1 FROM `mail_outbox`
+SELECT 1 FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     AND COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `send_after`, `id`
@@ -132,7 +132,7 @@ RETURNING `id`;
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: mail_outbox_claim
 -- Runs: first, when an operator or a timer purges.
-SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t FORCE INDEX (`mail_outbox_claim`)
 WHERE t.`sent_at` < :before
 ORDER BY t.`sent_at`
 LIMIT :limit
@@ -147,7 +147,7 @@ FOR UPDATE SKIP LOCKED;
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: mail_outbox_claim
 -- Runs: for each further page.
-SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t
+SELECT t.`id`, t.`sent_at` FROM `mail_outbox` AS t FORCE INDEX (`mail_outbox_claim`)
 WHERE t.`sent_at` < :before AND t.`sent_at` >= :since
 ORDER BY t.`sent_at`
 LIMIT :limit
@@ -184,7 +184,7 @@ WHERE t.`id` IN (:ids);
 -- Locks: none.
 -- Index: mail_outbox_claim
 -- Runs: once per look at the table.
-SELECT `urgency` FROM `mail_outbox`
+SELECT `urgency` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
 WHERE `sent_at` IS NULL
 GROUP BY `sent_at`, `urgency`;
 
@@ -203,7 +203,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`send_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id`, `send_after` FROM `mail_outbox`
+    SELECT `id`, `send_after` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` <= :now
     ORDER BY `send_after`, `id` LIMIT :most
 ) AS looked;
@@ -218,7 +218,7 @@ FROM (
 -- Index: mail_outbox_claim
 -- Runs: once per look at the table and priority.
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `mail_outbox`
+    SELECT `id` FROM `mail_outbox` FORCE INDEX (`mail_outbox_claim`)
     WHERE `sent_at` IS NULL AND `urgency` = :priority AND `send_after` > :now
     ORDER BY `send_after`, `id` LIMIT :most
 ) AS looked;

@@ -15,7 +15,7 @@
 -- Runs: once per poll.
 SELECT t.`id`, t.`payload`
 FROM (
-    SELECT `id` AS candidate_id FROM `minimal`
+    SELECT `id` AS candidate_id FROM `minimal` FORCE INDEX (PRIMARY)
     WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
     ORDER BY `id` LIMIT :window
 ) AS c
@@ -32,7 +32,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Locks: none.
 -- Index: the primary key
 -- Runs: after a claim that brought nothing.
-SELECT 1 FROM `minimal`
+SELECT 1 FROM `minimal` FORCE INDEX (PRIMARY)
 WHERE COALESCE(`id` NOT IN (:set_aside), TRUE)
 ORDER BY `id`
 LIMIT 1 OFFSET :last;
@@ -81,6 +81,6 @@ VALUES (:payload)
 SELECT COUNT(*) AS due_rows,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id` FROM `minimal`
+    SELECT `id` FROM `minimal` FORCE INDEX (PRIMARY)
     ORDER BY `id` LIMIT :most
 ) AS looked;

@@ -24,7 +24,7 @@ FROM (
         SELECT t.`id` AS candidate_id, CONCAT(CONVERT(DATABASE() USING utf8mb4),
             _utf8mb4'.accounts-',
             CONVERT(t.`account` USING utf8mb4)) COLLATE utf8mb4_bin AS candidate_key
-        FROM `payouts` AS t
+        FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
         WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside),
             TRUE)
         ORDER BY t.`due_at`, t.`id`
@@ -47,7 +47,7 @@ LIMIT 1;
 -- Index: payouts_claim
 -- Runs: after a claim that brought nothing.
 SELECT t.`due_at`, t.`id`
-FROM `payouts` AS t
+FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` IS NULL AND t.`due_at` <= :now AND COALESCE(t.`id` NOT IN (:set_aside), TRUE)
 ORDER BY t.`due_at`, t.`id`
 LIMIT 1 OFFSET :last;
@@ -304,13 +304,14 @@ VALUES (:id, :account, :amount, :currency, 1, :due_at)
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- A subselect per row, not NOT EXISTS: that may become a join that reads both tables through.
 --   :limit  integer, at most so many rows
 -- Transaction: that of redrive, before it.
 -- Locks: none.
 -- Index: payouts_failed_oldest
 -- Runs: when an operator brings dead letters back.
-SELECT d.`id` FROM `payouts_failed` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id`)
+SELECT d.`id` FROM `payouts_failed` AS d FORCE INDEX (`payouts_failed_oldest`)
+WHERE (SELECT 1 FROM `payouts` AS q WHERE q.`id` = d.`id` LIMIT 1) IS NULL
 ORDER BY d.`failed_at`, d.`id`
 LIMIT :limit;
 
@@ -321,7 +322,7 @@ LIMIT :limit;
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: when an operator brings dead letters back.
-SELECT t.`id` FROM `payouts_failed` AS t
+SELECT t.`id` FROM `payouts_failed` AS t FORCE INDEX (PRIMARY)
 WHERE t.`id` IN (:ids)
 ORDER BY t.`id`
 FOR UPDATE;
@@ -364,7 +365,7 @@ STRAIGHT_JOIN `payouts_failed` AS t FORCE INDEX (PRIMARY) ON t.`id` = c.`id`;
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: payouts_claim
 -- Runs: first, when an operator or a timer purges.
-SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` < :before
 ORDER BY t.`paid_at`
 LIMIT :limit
@@ -379,7 +380,7 @@ FOR UPDATE OF t SKIP LOCKED;
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: payouts_claim
 -- Runs: for each further page.
-SELECT t.`id`, t.`paid_at` FROM `payouts` AS t
+SELECT t.`id`, t.`paid_at` FROM `payouts` AS t FORCE INDEX (`payouts_claim`)
 WHERE t.`paid_at` < :before AND t.`paid_at` >= :since
 ORDER BY t.`paid_at`
 LIMIT :limit
@@ -423,7 +424,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`due_at`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `id`, `due_at` FROM `payouts`
+    SELECT `id`, `due_at` FROM `payouts` FORCE INDEX (`payouts_claim`)
     WHERE `paid_at` IS NULL AND `due_at` <= :now
     ORDER BY `due_at`, `id` LIMIT :most
 ) AS looked;
@@ -437,7 +438,7 @@ FROM (
 -- Index: payouts_claim
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `payouts`
+    SELECT `id` FROM `payouts` FORCE INDEX (`payouts_claim`)
     WHERE `paid_at` IS NULL AND `due_at` > :now
     ORDER BY `due_at`, `id` LIMIT :most
 ) AS looked;

@@ -250,13 +250,14 @@ RETURNING "id";
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- A subselect per row, not NOT EXISTS: that may become a join that reads both tables through.
 --   :limit  integer, at most so many rows
 -- Transaction: that of redrive, before it.
 -- Locks: none.
 -- Index: payouts_failed_oldest
 -- Runs: when an operator brings dead letters back.
 SELECT d."id" FROM "payouts_failed" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id")
+WHERE (SELECT 1 FROM "payouts" AS q WHERE q."id" = d."id" LIMIT 1) IS NULL
 ORDER BY d."failed_at", d."id"
 LIMIT :limit;
 

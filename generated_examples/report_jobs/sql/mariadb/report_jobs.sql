@@ -11,11 +11,12 @@
 -- Index: report_jobs_claim
 -- Runs: once per poll.
 SELECT priority FROM (
-    (SELECT `urgency` AS priority, MIN(`retry_after`) FROM `report_jobs`
+    (SELECT `urgency` AS priority,
+        MIN(`retry_after`) FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
      WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
      GROUP BY `queue`, `processed_at`, `locked_until`, `urgency` HAVING MIN(`retry_after`) <= :now)
     UNION
-    (SELECT `urgency`, NULL FROM `report_jobs`
+    (SELECT `urgency`, NULL FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
      WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` <= :now
          AND `retry_after` <= :now)
 ) AS listed
@@ -38,14 +39,14 @@ SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`pay
     LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
@@ -73,14 +74,14 @@ FOR UPDATE SKIP LOCKED;
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` IS NULL
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
          WHERE `queue` = :group AND `processed_at` IS NULL AND `urgency` = :priority
              AND `retry_after` <= :now AND `locked_until` <= :now
              AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
@@ -98,11 +99,12 @@ LIMIT 1 OFFSET :last;
 -- Index: report_jobs_claim_table
 -- Runs: once per poll.
 SELECT priority FROM (
-    (SELECT `urgency` AS priority, MIN(`retry_after`) FROM `report_jobs`
+    (SELECT `urgency` AS priority,
+        MIN(`retry_after`) FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
      WHERE `processed_at` IS NULL AND `locked_until` IS NULL
      GROUP BY `processed_at`, `locked_until`, `urgency` HAVING MIN(`retry_after`) <= :now)
     UNION
-    (SELECT `urgency`, NULL FROM `report_jobs`
+    (SELECT `urgency`, NULL FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
      WHERE `processed_at` IS NULL AND `locked_until` <= :now AND `retry_after` <= :now)
 ) AS listed
 GROUP BY priority ORDER BY priority;
@@ -123,13 +125,13 @@ SELECT t.`job_id`, t.`queue`, t.`urgency`, t.`customer`, t.`retry_after`, t.`pay
     LEAST(t.`attempt`, 2147483646) AS `attempt`
 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
@@ -155,13 +157,13 @@ FOR UPDATE SKIP LOCKED;
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM (
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` IS NULL AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
         UNION ALL
         (SELECT `job_id` AS candidate_id, `urgency` AS candidate_1,
-            `retry_after` AS candidate_2 FROM `report_jobs`
+            `retry_after` AS candidate_2 FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
          WHERE `processed_at` IS NULL AND `urgency` = :priority AND `retry_after` <= :now
              AND `locked_until` <= :now AND COALESCE(`job_id` NOT IN (:set_aside), TRUE)
          ORDER BY `retry_after`, `job_id` LIMIT :window)
@@ -370,13 +372,14 @@ RETURNING `job_id`;
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- A subselect per row, not NOT EXISTS: that may become a join that reads both tables through.
 --   :limit  integer, at most so many rows
 -- Transaction: that of redrive, before it.
 -- Locks: none.
 -- Index: report_jobs_dead_oldest
 -- Runs: when an operator brings dead letters back.
-SELECT d.`job_id` FROM `report_jobs_dead` AS d
-WHERE NOT EXISTS (SELECT 1 FROM `report_jobs` AS q WHERE q.`job_id` = d.`job_id`)
+SELECT d.`job_id` FROM `report_jobs_dead` AS d FORCE INDEX (`report_jobs_dead_oldest`)
+WHERE (SELECT 1 FROM `report_jobs` AS q WHERE q.`job_id` = d.`job_id` LIMIT 1) IS NULL
 ORDER BY d.`died_at`, d.`job_id`
 LIMIT :limit;
 
@@ -387,7 +390,7 @@ LIMIT :limit;
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: when an operator brings dead letters back.
-SELECT t.`job_id` FROM `report_jobs_dead` AS t
+SELECT t.`job_id` FROM `report_jobs_dead` AS t FORCE INDEX (PRIMARY)
 WHERE t.`job_id` IN (:ids)
 ORDER BY t.`job_id`
 FOR UPDATE;
@@ -431,7 +434,7 @@ STRAIGHT_JOIN `report_jobs_dead` AS t FORCE INDEX (PRIMARY) ON t.`job_id` = c.`j
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: report_jobs_claim_table
 -- Runs: first, when an operator or a timer purges.
-SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t FORCE INDEX (`report_jobs_claim_table`)
 WHERE t.`processed_at` < :before
 ORDER BY t.`processed_at`
 LIMIT :limit
@@ -446,7 +449,7 @@ FOR UPDATE SKIP LOCKED;
 -- Locks: the rows it returns, until the commit. A row that is locked is passed over.
 -- Index: report_jobs_claim_table
 -- Runs: for each further page.
-SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t
+SELECT t.`job_id`, t.`processed_at` FROM `report_jobs` AS t FORCE INDEX (`report_jobs_claim_table`)
 WHERE t.`processed_at` < :before AND t.`processed_at` >= :since
 ORDER BY t.`processed_at`
 LIMIT :limit
@@ -484,7 +487,7 @@ WHERE t.`job_id` IN (:ids);
 -- Locks: none.
 -- Index: report_jobs_claim
 -- Runs: once per look at the table.
-SELECT `urgency` FROM `report_jobs`
+SELECT `urgency` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
 WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
 GROUP BY `queue`, `processed_at`, `locked_until`, `urgency`;
 
@@ -495,7 +498,7 @@ GROUP BY `queue`, `processed_at`, `locked_until`, `urgency`;
 -- Locks: none.
 -- Index: report_jobs_claim_table
 -- Runs: once per look at the table.
-SELECT `urgency` FROM `report_jobs`
+SELECT `urgency` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
 WHERE `processed_at` IS NULL AND `locked_until` IS NULL
 GROUP BY `processed_at`, `locked_until`, `urgency`;
 
@@ -514,7 +517,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `retry_after` FROM `report_jobs`
+    SELECT `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
         AND `urgency` = :priority AND `retry_after` <= :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -531,7 +534,7 @@ FROM (
 -- Index: report_jobs_claim
 -- Runs: once per look at the table and priority.
 SELECT COUNT(*) FROM (
-    SELECT `job_id` FROM `report_jobs`
+    SELECT `job_id` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NULL
         AND `urgency` = :priority AND `retry_after` > :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -553,7 +556,7 @@ SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `locked_until`, `retry_after` FROM `report_jobs`
+    SELECT `locked_until`, `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim`)
     WHERE `queue` = :group AND `processed_at` IS NULL AND `locked_until` IS NOT NULL
     LIMIT :most
 ) AS looked;
@@ -572,7 +575,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`retry_after`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `retry_after` FROM `report_jobs`
+    SELECT `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NULL AND `urgency` = :priority
         AND `retry_after` <= :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -588,7 +591,7 @@ FROM (
 -- Index: report_jobs_claim_table
 -- Runs: once per look at the table and priority.
 SELECT COUNT(*) FROM (
-    SELECT `job_id` FROM `report_jobs`
+    SELECT `job_id` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NULL AND `urgency` = :priority
         AND `retry_after` > :now
     ORDER BY `retry_after`, `job_id` LIMIT :most
@@ -609,7 +612,7 @@ SELECT COUNT(CASE WHEN `locked_until` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `locked_until` <= :now THEN `retry_after` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `locked_until`, `retry_after` FROM `report_jobs`
+    SELECT `locked_until`, `retry_after` FROM `report_jobs` FORCE INDEX (`report_jobs_claim_table`)
     WHERE `processed_at` IS NULL AND `locked_until` IS NOT NULL
     LIMIT :most
 ) AS looked;

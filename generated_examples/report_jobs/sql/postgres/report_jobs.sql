@@ -37,8 +37,7 @@ WITH RECURSIVE step(priority) AS (
 , taken AS (
     UPDATE "report_jobs" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."job_id" = c."job_id"
+    WHERE t."job_id" = ANY(ARRAY(SELECT c."job_id" FROM candidate AS c))
     RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
         CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
 )
@@ -112,8 +111,7 @@ WITH RECURSIVE step(priority) AS (
 , taken AS (
     UPDATE "report_jobs" AS t
     SET "locked_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."job_id" = c."job_id"
+    WHERE t."job_id" = ANY(ARRAY(SELECT c."job_id" FROM candidate AS c))
     RETURNING t."job_id", t."queue", t."urgency", t."customer", t."retry_after",
         CAST(t."payload" AS text) AS "payload", t."note", t."attempt" - 1 AS "attempt"
 )
@@ -386,13 +384,14 @@ RETURNING "job_id";
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- A subselect per row, not NOT EXISTS: that may become a join that reads both tables through.
 --   :limit  integer, at most so many rows
 -- Transaction: that of redrive, before it.
 -- Locks: none.
 -- Index: report_jobs_dead_oldest
 -- Runs: when an operator brings dead letters back.
 SELECT d."job_id" FROM "report_jobs_dead" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id")
+WHERE (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id" LIMIT 1) IS NULL
 ORDER BY d."died_at", d."job_id"
 LIMIT :limit;
 

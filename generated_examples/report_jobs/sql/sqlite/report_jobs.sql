@@ -162,13 +162,14 @@ RETURNING +"job_id", "queue", +"urgency", "customer", "retry_after", "payload", 
 -- Runs: every half lease.
 UPDATE "report_jobs" AS t
 SET "locked_until" = :locked_until
-FROM (
+WHERE t."job_id" IN (    SELECT r."job_id" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."processed_at" IS NULL
+) AS h CROSS JOIN "report_jobs" AS r
+    ON r."job_id" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."processed_at" IS NULL
+)
 RETURNING +"job_id";
 
 -- name: held
@@ -185,7 +186,7 @@ FROM (
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
 ) AS h
-JOIN "report_jobs" AS t ON t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent)
+CROSS JOIN "report_jobs" AS t ON t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent)
     AND t."attempt" = h.attempt AND t."processed_at" IS NULL;
 
 -- name: release
@@ -197,13 +198,14 @@ JOIN "report_jobs" AS t ON t."job_id" = h.id AND t."locked_until" IN (h.token, h
 -- Runs: when a claim's block is left; when a handler that ran on after its worker's end has ended.
 UPDATE "report_jobs" AS t
 SET "locked_until" = NULL
-FROM (
+WHERE t."job_id" IN (    SELECT r."job_id" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."processed_at" IS NULL
+) AS h CROSS JOIN "report_jobs" AS r
+    ON r."job_id" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."processed_at" IS NULL
+)
 RETURNING +"job_id";
 
 -- name: give_back
@@ -215,13 +217,14 @@ RETURNING +"job_id";
 -- Runs: when a worker stops, before a handler or once it has ended; on a release; when a claim's block is left, for what was not handed out.
 UPDATE "report_jobs" AS t
 SET "locked_until" = NULL, "attempt" = t."attempt" - 1
-FROM (
+WHERE t."job_id" IN (    SELECT r."job_id" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."processed_at" IS NULL
+) AS h CROSS JOIN "report_jobs" AS r
+    ON r."job_id" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."processed_at" IS NULL
+)
 RETURNING +"job_id";
 
 -- name: shorten
@@ -234,13 +237,14 @@ RETURNING +"job_id";
 -- Runs: when a worker ends whose handlers do not.
 UPDATE "report_jobs" AS t
 SET "locked_until" = :soon, "attempt" = t."attempt" - 1
-FROM (
+WHERE t."job_id" IN (    SELECT r."job_id" FROM (
     SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS token,
         json_extract(value, '$[2]') AS sent, json_extract(value, '$[3]') AS attempt
     FROM json_each(:held)
-) AS h
-WHERE t."job_id" = h.id AND t."locked_until" IN (h.token, h.sent) AND t."attempt" = h.attempt
-    AND t."processed_at" IS NULL
+) AS h CROSS JOIN "report_jobs" AS r
+    ON r."job_id" = h.id AND r."locked_until" IN (h.token, h.sent) AND r."attempt" = h.attempt
+        AND r."processed_at" IS NULL
+)
 RETURNING +"job_id";
 
 -- name: ack
@@ -365,13 +369,14 @@ RETURNING +"job_id";
 
 -- name: redrive_oldest
 -- Lists up to :limit dead letters that can be brought back, the oldest first, for redrive.
+-- A subselect per row, not NOT EXISTS: that may become a join that reads both tables through.
 --   :limit  integer, at most so many rows
 -- Transaction: that of redrive, before it.
 -- Locks: none.
 -- Index: report_jobs_dead_oldest
 -- Runs: when an operator brings dead letters back.
 SELECT d."job_id" FROM "report_jobs_dead" AS d
-WHERE NOT EXISTS (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id")
+WHERE (SELECT 1 FROM "report_jobs" AS q WHERE q."job_id" = d."job_id" LIMIT 1) IS NULL
 ORDER BY d."died_at", d."job_id"
 LIMIT :limit;
 

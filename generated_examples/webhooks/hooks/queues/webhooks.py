@@ -391,8 +391,7 @@ WITH candidate AS (
 , taken AS (
     UPDATE "hooks"."calls" AS t
     SET "held_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."id" = c."id"
+    WHERE t."id" = ANY(ARRAY(SELECT c."id" FROM candidate AS c))
     RETURNING t."id", t."target", t."due", t."error", CAST(t."headers" AS text) AS "headers",
         CAST(t."body" AS text) AS "body", t."attempt" - 1 AS "attempt"
 )
@@ -498,9 +497,9 @@ RETURNING "id"\
 """,
         "redrive_oldest": """\
 SELECT "id" FROM "hooks"."calls"
-WHERE "target" = 'escalated' AND "origin" IS NOT NULL
+WHERE "target" >= 'escalated' AND "target" <= 'escalated' AND "origin" IS NOT NULL
     AND ("held_until" IS NULL OR "held_until" <= :now)
-ORDER BY "due", "id"
+ORDER BY "target", "due", "id"
 LIMIT :limit\
 """,
         "redrive": """\
@@ -537,7 +536,8 @@ SELECT COUNT(*) FROM (
         "stats_dead": """\
 SELECT COUNT(*) FROM (
     SELECT "id" FROM "hooks"."calls"
-    WHERE "target" = 'escalated'
+    WHERE "target" >= 'escalated' AND "target" <= 'escalated'
+    ORDER BY "target", "due", "id"
     LIMIT :most
 ) AS looked\
 """,
@@ -550,12 +550,14 @@ SELECT row_security_active('"hooks"."calls"')\
 SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, LEAST(t.`attempt`,
     2147483646) AS `attempt`
 FROM (
-        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+        (SELECT `id` AS candidate_id,
+            `due` AS candidate_1 FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
              AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         UNION ALL
-        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+        (SELECT `id` AS candidate_id,
+            `due` AS candidate_1 FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
          WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
              AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
@@ -569,12 +571,14 @@ FOR UPDATE SKIP LOCKED\
 """,
         "probe": """\
 SELECT 1 FROM (
-        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+        (SELECT `id` AS candidate_id,
+            `due` AS candidate_1 FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
              AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         UNION ALL
-        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+        (SELECT `id` AS candidate_id,
+            `due` AS candidate_1 FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
          WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
              AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
@@ -642,14 +646,14 @@ VALUES (:target, :headers, :body, 1, :due)
 RETURNING `id`\
 """,
         "redrive_oldest": """\
-SELECT `id` FROM `hooks`.`calls`
+SELECT `id` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
 WHERE `target` = 'escalated' AND `origin` IS NOT NULL
     AND (`held_until` IS NULL OR `held_until` <= :now)
 ORDER BY `due`, `id`
 LIMIT :limit\
 """,
         "redrive_lock": """\
-SELECT t.`id` FROM `hooks`.`calls` AS t
+SELECT t.`id` FROM `hooks`.`calls` AS t FORCE INDEX (PRIMARY)
 WHERE t.`id` IN (:ids) AND t.`target` = 'escalated' AND t.`origin` IS NOT NULL
     AND (t.`held_until` IS NULL OR t.`held_until` <= :now)
 ORDER BY t.`id`
@@ -665,14 +669,14 @@ SELECT COUNT(*) AS due_rows,
     MIN(`due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `due` FROM `hooks`.`calls`
+    SELECT `due` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
     WHERE `target` = :group AND `held_until` IS NULL AND `due` <= :now
     ORDER BY `due`, `id` LIMIT :most
 ) AS looked\
 """,
         "stats_delayed": """\
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `hooks`.`calls`
+    SELECT `id` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
     WHERE `target` = :group AND `held_until` IS NULL AND `due` > :now
     ORDER BY `due`, `id` LIMIT :most
 ) AS looked\
@@ -683,14 +687,14 @@ SELECT COUNT(CASE WHEN `held_until` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `held_until` <= :now THEN `due` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `held_until`, `due` FROM `hooks`.`calls`
+    SELECT `held_until`, `due` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
     WHERE `target` = :group AND `held_until` IS NOT NULL
     LIMIT :most
 ) AS looked\
 """,
         "stats_dead": """\
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `hooks`.`calls`
+    SELECT `id` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
     WHERE `target` = 'escalated'
     LIMIT :most
 ) AS looked\

@@ -9,7 +9,6 @@
 {% macro part(what, behind) %}
 SELECT {{ what }}
 FROM {{ t.table }} AS t{{ t.dialect.forced(claim_index) }}
-
 WHERE {{ p.due(scope, "t.", priority=":priority" if t.stepped else none, aside=True) | trim }}
 {% if behind %}
     AND {{ behind }}

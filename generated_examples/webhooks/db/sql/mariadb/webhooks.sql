@@ -16,12 +16,14 @@
 SELECT t.`id`, t.`target`, t.`due`, t.`error`, t.`headers`, t.`body`, LEAST(t.`attempt`,
     2147483646) AS `attempt`
 FROM (
-        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+        (SELECT `id` AS candidate_id,
+            `due` AS candidate_1 FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
              AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         UNION ALL
-        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+        (SELECT `id` AS candidate_id,
+            `due` AS candidate_1 FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
          WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
              AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
@@ -45,12 +47,14 @@ FOR UPDATE SKIP LOCKED;
 -- Index: calls_claim
 -- Runs: after a claim that brought nothing.
 SELECT 1 FROM (
-        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+        (SELECT `id` AS candidate_id,
+            `due` AS candidate_1 FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
          WHERE `target` = :group AND `due` <= :now AND `held_until` IS NULL
              AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
         UNION ALL
-        (SELECT `id` AS candidate_id, `due` AS candidate_1 FROM `hooks`.`calls`
+        (SELECT `id` AS candidate_id,
+            `due` AS candidate_1 FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
          WHERE `target` = :group AND `due` <= :now AND `held_until` <= :now
              AND COALESCE(`id` NOT IN (:set_aside), TRUE)
          ORDER BY `due`, `id` LIMIT :window)
@@ -230,7 +234,7 @@ RETURNING `id`;
 -- Locks: none.
 -- Index: calls_claim
 -- Runs: when an operator brings dead letters back.
-SELECT `id` FROM `hooks`.`calls`
+SELECT `id` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
 WHERE `target` = 'escalated' AND `origin` IS NOT NULL
     AND (`held_until` IS NULL OR `held_until` <= :now)
 ORDER BY `due`, `id`
@@ -244,7 +248,7 @@ LIMIT :limit;
 -- Locks: the rows it returns, until the commit.
 -- Index: the primary key.
 -- Runs: when an operator brings dead letters back.
-SELECT t.`id` FROM `hooks`.`calls` AS t
+SELECT t.`id` FROM `hooks`.`calls` AS t FORCE INDEX (PRIMARY)
 WHERE t.`id` IN (:ids) AND t.`target` = 'escalated' AND t.`origin` IS NOT NULL
     AND (t.`held_until` IS NULL OR t.`held_until` <= :now)
 ORDER BY t.`id`
@@ -277,7 +281,7 @@ SELECT COUNT(*) AS due_rows,
     MIN(`due`) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `due` FROM `hooks`.`calls`
+    SELECT `due` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
     WHERE `target` = :group AND `held_until` IS NULL AND `due` <= :now
     ORDER BY `due`, `id` LIMIT :most
 ) AS looked;
@@ -292,7 +296,7 @@ FROM (
 -- Index: calls_claim
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `hooks`.`calls`
+    SELECT `id` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
     WHERE `target` = :group AND `held_until` IS NULL AND `due` > :now
     ORDER BY `due`, `id` LIMIT :most
 ) AS looked;
@@ -313,7 +317,7 @@ SELECT COUNT(CASE WHEN `held_until` <= :now THEN 1 END) AS due_rows,
     MIN(CASE WHEN `held_until` <= :now THEN `due` END) AS oldest,
     COUNT(*) AS looked_at
 FROM (
-    SELECT `held_until`, `due` FROM `hooks`.`calls`
+    SELECT `held_until`, `due` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
     WHERE `target` = :group AND `held_until` IS NOT NULL
     LIMIT :most
 ) AS looked;
@@ -326,7 +330,7 @@ FROM (
 -- Index: calls_claim
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (
-    SELECT `id` FROM `hooks`.`calls`
+    SELECT `id` FROM `hooks`.`calls` FORCE INDEX (`calls_claim`)
     WHERE `target` = 'escalated'
     LIMIT :most
 ) AS looked;

@@ -23,8 +23,7 @@ WITH candidate AS (
 , taken AS (
     UPDATE "hooks"."calls" AS t
     SET "held_until" = :locked_until, "attempt" = LEAST(t."attempt", 2147483646) + 1
-    FROM candidate AS c
-    WHERE t."id" = c."id"
+    WHERE t."id" = ANY(ARRAY(SELECT c."id" FROM candidate AS c))
     RETURNING t."id", t."target", t."due", t."error", CAST(t."headers" AS text) AS "headers",
         CAST(t."body" AS text) AS "body", t."attempt" - 1 AS "attempt"
 )
@@ -263,9 +262,9 @@ RETURNING "id";
 -- Index: calls_claim
 -- Runs: when an operator brings dead letters back.
 SELECT "id" FROM "hooks"."calls"
-WHERE "target" = 'escalated' AND "origin" IS NOT NULL
+WHERE "target" >= 'escalated' AND "target" <= 'escalated' AND "origin" IS NOT NULL
     AND ("held_until" IS NULL OR "held_until" <= :now)
-ORDER BY "due", "id"
+ORDER BY "target", "due", "id"
 LIMIT :limit;
 
 -- name: redrive
@@ -333,7 +332,8 @@ SELECT COUNT(*) FROM (
 -- Runs: once per look at the table.
 SELECT COUNT(*) FROM (
     SELECT "id" FROM "hooks"."calls"
-    WHERE "target" = 'escalated'
+    WHERE "target" >= 'escalated' AND "target" <= 'escalated'
+    ORDER BY "target", "due", "id"
     LIMIT :most
 ) AS looked;
 
