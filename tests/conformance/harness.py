@@ -332,7 +332,7 @@ def without(*texts: str) -> Edit:
 
 def unforced(sql: str) -> str:
     """An edit that removes the names of indexes, except of the primary key."""
-    return re.sub(r" FORCE INDEX \((?!PRIMARY\))[^)]*\)", "", sql)
+    return re.sub(r" FORCE INDEX \((?!PRIMARY\))[^)]*\)| INDEXED BY \"?\w+\"?", "", sql)
 
 
 def substituting(*pairs: tuple[str, str]) -> Edit:

@@ -1072,7 +1072,7 @@ SELECT c.candidate_id, c.candidate_key
 FROM (
     SELECT tied.* FROM (
         SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS TEXT)) AS candidate_key
-        FROM "payouts" AS t
+        FROM "payouts" AS t INDEXED BY "payouts_claim"
         WHERE t."paid_at" IS NULL AND t."due_at" <= :now
             AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
             AND t."due_at" = :seen_value AND t."id" > :seen_id
@@ -1097,7 +1097,7 @@ LIMIT 1\
         "probe_further": """\
 SELECT tied.* FROM (
     SELECT t."due_at", t."id"
-    FROM "payouts" AS t
+    FROM "payouts" AS t INDEXED BY "payouts_claim"
     WHERE t."paid_at" IS NULL AND t."due_at" <= :now
         AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
         AND t."due_at" = :seen_value AND t."id" > :seen_id

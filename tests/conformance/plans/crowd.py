@@ -64,7 +64,11 @@ class Crowd:
             "locked_until": codec.time(now + timedelta(seconds=60)),
             **dict.fromkeys(("limit",), many),
             "window": 100,
-            "last": 100,
+            "last": 99,
+            "seen_id": 1,
+            "seen_value": codec.time(now - timedelta(hours=3))
+            if self.table.column(Role.RETRY_AFTER)
+            else 1,
             "most": 1000,
             "priority": 2,
             "urgency": 2,

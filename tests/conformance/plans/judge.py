@@ -48,13 +48,21 @@ def _postgres(
     # a plan that knows of a thousand ids takes the whole of a small table, and is right
     custom = ("force_custom_plan",) if many < 100 else ()
     for mode in (*custom, "force_generic_plan"):
-        plan = _explained(crowd.connection, statement, used, mode)
+        plan = _explained(crowd, statement, used, mode)
         for fault in _of_plan(plan, most, 6 * many, statement.name in UNBOUNDED):
             yield f"{mode}: {fault}\n{_shown(plan)}"
 
 
-def _explained(connection: Any, statement: Statement, used: Mapping[str, Any], mode: str) -> Any:
+def _setting(crowd: Crowd, name: str) -> str | None:
+    """The statement that a claim runs before those that go on behind a row."""
+    setting = re.sub(r"^(claim|probe)_further", "by_index", name)
+    return next((one.text for one in crowd.plan.statements if setting == one.name != name), None)
+
+
+def _explained(crowd: Crowd, statement: Statement, used: Mapping[str, Any], mode: str) -> Any:
     import psycopg
+
+    connection = crowd.connection
 
     listed = names(statement.text)
     text = statement.text
@@ -63,6 +71,8 @@ def _explained(connection: Any, statement: Statement, used: Mapping[str, Any], m
     types = [_type(used[name]) for name in listed]
     cursor = psycopg.ClientCursor(connection)
     cursor.execute("SET LOCAL plan_cache_mode = " + mode)
+    if by_index := _setting(crowd, statement.name):
+        cursor.execute(by_index)
     head = f"PREPARE judged{'(' + ', '.join(types) + ')' if types else ''} AS "
     cursor.execute(head + text)
     marks = ", ".join(["%s"] * len(listed))

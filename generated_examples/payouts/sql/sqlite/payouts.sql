@@ -65,7 +65,7 @@ SELECT c.candidate_id, c.candidate_key
 FROM (
     SELECT tied.* FROM (
         SELECT t."id" AS candidate_id, ('accounts-' || CAST(t."account" AS TEXT)) AS candidate_key
-        FROM "payouts" AS t
+        FROM "payouts" AS t INDEXED BY "payouts_claim"
         WHERE t."paid_at" IS NULL AND t."due_at" <= :now
             AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
             AND t."due_at" = :seen_value AND t."id" > :seen_id
@@ -101,7 +101,7 @@ LIMIT 1;
 -- Runs: after a claim_further that brought nothing.
 SELECT tied.* FROM (
     SELECT t."due_at", t."id"
-    FROM "payouts" AS t
+    FROM "payouts" AS t INDEXED BY "payouts_claim"
     WHERE t."paid_at" IS NULL AND t."due_at" <= :now
         AND t."id" NOT IN (SELECT value FROM json_each(:set_aside))
         AND t."due_at" = :seen_value AND t."id" > :seen_id

@@ -6,19 +6,19 @@
 {% set column = "t." ~ ordered_name %}
 {% set value = t.dialect.typed("seen_value", t.type_of(ordered)) if ordered %}
 {% set seen_id = t.dialect.typed("seen_id", t.type_of("id")) %}
-{% macro part(what, behind) %}
+{% macro part(what, behind, hint=t.dialect.forced(claim_index), within=none, lead="") %}
 SELECT {{ what }}
-FROM {{ t.table }} AS t{{ t.dialect.forced(claim_index) }}
-WHERE {{ p.due(scope, "t.", priority=":priority" if t.stepped else none, aside=True) | trim }}
+FROM {{ t.table }} AS t{{ hint }}
+WHERE {{ p.due(within or scope, "t.", priority=":priority" if t.stepped else none, aside=True) | trim }}
 {% if behind %}
     AND {{ behind }}
 {% endif %}
-ORDER BY {% if ordered %}{{ column }}, {% endif %}t.{{ t.id }}
+ORDER BY {{ lead }}{% if ordered %}{{ column }}, {% endif %}t.{{ t.id }}
 {% endmacro %}
 {% macro rows(further, what) %}
-{% if further and ordered %}
+{% if further %}
 {% include "advisory/behind.sql" %}
 {% else %}
-{{ part(what, ("t." ~ t.id ~ " > " ~ seen_id) if further) -}}
+{{ part(what, none) -}}
 {% endif %}
 {% endmacro %}

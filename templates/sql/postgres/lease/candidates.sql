@@ -2,7 +2,7 @@
 {# Claims of FIFO groups take heads: only rows without a group are taken so there. #}
 {% if not t.described.fifo or t.column_of("group").null %}
 -- name: candidates_take
--- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+-- Takes rows that the statement before it locked{{ ", and counts the attempt" if t.attempt }}. They come back in no order.
 -- Transaction: that of candidates, after it, behind a savepoint.
 -- Locks: rows that the transaction holds already.
 -- Index: the primary key.
