@@ -167,6 +167,49 @@ def _retry(retry: Retry | None, table: Table) -> str:
     return grows + jitter + ("" if retry.backoff == "constant" else f", at most {retry.max} s")
 
 
+_REFUSED_CLAIM = {
+    Form.LEASE: "The claim writes all its rows with one statement, or one after the other in one "
+    "transaction. When the database refuses one of them, the claim is rolled back and made again in "
+    "halves: about 2 log2(n) statements more for one refused row of n. The refused row alone is left out.",
+    Form.ROW_LOCK: "The claim writes nothing, so nothing of it is refused.",
+    Form.ADVISORY_LOCK: "The claim takes one row. One that the database refuses is left out, and the claim "
+    "looks for the next: one statement more for each.",
+}
+_REFUSED_OUTCOME = {
+    Form.LEASE: "Extensions and settlements that a worker gathered in one transaction are made one by one, "
+    "a transaction each, when one of them is refused. The refused row keeps its lease and is claimed again "
+    "when that has run out.",
+    Form.ROW_LOCK: "A refused outcome is rolled back with its transaction",
+    Form.ADVISORY_LOCK: "A refused outcome is rolled back",
+}
+_DELAYED = {
+    Form.ROW_LOCK: "; in place of a refused retry or dead letter the row is delayed",
+    Form.ADVISORY_LOCK: "; in its place the row is delayed",
+}
+
+
+def refused(table: Table) -> Iterator[str]:
+    """What becomes of a row that the database refuses to write, and what it costs the others."""
+    yield (
+        "A row that the database refuses to write, for a foreign key, a trigger or a constraint, does not "
+        f"stop the others. {_REFUSED_CLAIM[table.form]}"
+    )
+    outcome = _REFUSED_OUTCOME[table.form]
+    if table.form is not Form.LEASE:
+        delayed = _DELAYED[table.form] if table.column(Role.RETRY_AFTER) else ""
+        kept = (
+            "The worker leaves the row out of its claims for its `max_backoff`; others may try it."
+        )
+        outcome += f"{delayed}. {kept}"
+    yield outcome
+    yield (
+        "Each is reported with its id and the database's words, as the event `unsettled` and an ERROR in "
+        "the log. `stats` counts such rows as due, delayed or leased."
+    )
+    if table.column(Role.STATUS) is None and table.column(Role.PROCESSED_AT) is None:
+        yield "Rows are deleted here: a foreign key with `ON DELETE CASCADE` deletes what refers to them."
+
+
 def creating(table: Table) -> str:
     """What to know before the DDL is run."""
     said = "The DDL is for a new table; run it before the first consumer starts."

@@ -47,6 +47,7 @@ def _context(description: Description, table: Table, plans: Sequence[Plan]) -> d
         },
         "diagram": sequences.diagram(table, titles if len(dialects) == 1 else "Database"),
         "sequences": sequences.in_words(table, plans),
+        "refused": page_words.refused(table),
         "crashes": page_words.crashes(table),
         "settings": page_words.settings(table),
         "creating": page_words.creating(table),

@@ -111,6 +111,26 @@ def test_what_a_missing_index_costs(generated: Generated) -> None:
     assert "locks what it does not take" not in page
 
 
+def test_what_a_refused_row_costs_the_others(generated: Generated) -> None:
+    table = generated.description.tables[0]
+    said = (
+        page_of(generated)
+        .partition("## When the database refuses a row\n")[2]
+        .partition("\n## ")[0]
+    )
+    claims = {
+        Form.LEASE: "made again in halves",
+        Form.ROW_LOCK: "The claim writes nothing",
+        Form.ADVISORY_LOCK: "the claim looks for the next",
+    }
+    assert [form for form, words in claims.items() if words in said] == [table.form]
+    assert "`unsettled`" in said and "`stats`" in said
+    deletes = table.column(Role.STATUS) is None and table.column(Role.PROCESSED_AT) is None
+    assert ("ON DELETE CASCADE" in said) is deletes
+    delays = table.form is not Form.LEASE and table.column(Role.RETRY_AFTER) is not None
+    assert ("the row is delayed." in said) is delays
+
+
 def test_a_write_locks_the_file_on_sqlite(generated: Generated) -> None:
     for dialect in generated.description.tables[0].dialects:
         statements = generated.plan("jobs", dialect).statements
