@@ -27,6 +27,8 @@ class Crowd:
     plan: Plan
     connection: Any = field(init=False)
     """What statements are judged over."""
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """What the times in its rows are counted from."""
 
     def __post_init__(self) -> None:
         self.connection = self.database.connect()
@@ -65,10 +67,11 @@ class Crowd:
             **dict.fromkeys(("limit",), many),
             "window": 100,
             "last": 99,
-            "seen_id": 1,
-            "seen_value": codec.time(now - timedelta(hours=3))
-            if self.table.column(Role.RETRY_AFTER)
-            else 1,
+            # in the middle of the rows that are due, even with those before and behind it
+            "seen_id": FINISHED + DEAD + 200,
+            "seen_value": codec.time(self.made - timedelta(hours=1))
+            if self.table.has(Role.RETRY_AFTER)
+            else 2,
             "most": 1000,
             "priority": 2,
             "urgency": 2,
@@ -180,7 +183,7 @@ class Crowd:
                 return f"CONCAT('g', LPAD({number}, {width}, '0'))"
 
     def _time(self, *, hours: int) -> str:
-        time = datetime.now(UTC) + timedelta(hours=hours)
+        time = self.made + timedelta(hours=hours)
         match self.database.dialect:
             case "sqlite":
                 return str(to_microseconds(time))
