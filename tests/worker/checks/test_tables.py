@@ -389,9 +389,12 @@ def test_a_dedupe_key_of_a_partitioned_table(
 def test_ids_that_come_again(looking: Looking, caplog: pytest.LogCaptureFixture) -> None:
     stand = looking.stand
     assert warned(looking, caplog) == []
-    ((made,),) = stand.database.execute("SELECT sql FROM sqlite_master WHERE name = 'jobs'")
+    made = stand.database.execute(
+        "SELECT sql FROM sqlite_master WHERE tbl_name = 'jobs' AND sql <> '' ORDER BY type DESC"
+    )
     stand.database.execute("DROP TABLE jobs")
-    stand.database.execute(made.replace(" AUTOINCREMENT", ""))
+    for (sql,) in made:
+        stand.database.execute(sql.replace(" AUTOINCREMENT", ""))
     found = warned(looking, caplog)
     assert len(found) == (2 if stand.case.name == "advisory" else 0)
     assert all("AUTOINCREMENT" in text for text in found)
