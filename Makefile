@@ -5,6 +5,7 @@
 #   make test-newer         what differs by version, on the newest PostgreSQL and MariaDB of Debian
 #   make soak MINUTES=10    the long explorations, sharing that time
 #   make fuzz CASES=200000  random descriptions; FROM=1000000 begins at another case
+#   make bench              how fast it is, against peers and the servers' limits; ARGS=quick: a first look
 #   make check              linters, formatter, both type checkers
 #   make format             what the linter and the formatter can do by themselves
 #   make servers            the database servers alone; prints their versions and how to run them
@@ -27,7 +28,7 @@ NEWER := tests/test_servers.py tests/conformance/test_statements_run.py tests/co
 	tests/conformance/row_lock/test_contention.py tests/conformance/row_lock/test_locks.py \
 	tests/conformance/advisory/test_taking.py tests/conformance/fifo/test_fifo_exclusion.py
 
-.PHONY: demo test test-newer soak fuzz check format servers dev dist clean
+.PHONY: demo test test-newer soak fuzz bench check format servers dev dist clean
 .DEFAULT_GOAL := test
 
 demo: $(VENV)/.package
@@ -45,6 +46,9 @@ soak: dev servers
 
 fuzz: dev
 	FUZZ_CASES=$(CASES) FUZZ_FROM=$(FROM) $(BIN)/pytest -n $(PARALLEL) -m fuzz -rP tests/fuzz $(ARGS)
+
+bench: dev servers
+	$(BIN)/python -m benchmarks $(ARGS)
 
 check: dev
 	$(BIN)/ruff check .
@@ -79,5 +83,5 @@ $(VENV)/.dev: pyproject.toml
 	touch $(VENV)/.package $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) benchmarks/.venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -218,12 +218,17 @@ class Server(ABC, Generic[D]):
 
     `settings` are the server's own settings, put over the tests' defaults. Its clock shows UTC+5:30
     to sessions that do not say otherwise, so that code which takes UTC for granted is found out.
+    Unless it is `durable`, a commit need not survive a crash of the machine: tests are quicker so.
+    A durable server has its data on a disk, and flushes each commit as it would in production.
     """
 
     dialect: ClassVar[str]
 
-    def __init__(self, settings: Mapping[str, str | int] | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, str | int] | None = None, *, durable: bool = False
+    ) -> None:
         self.settings = dict(settings or {})
+        self.durable = durable
         self.version = ""
         self._databases: weakref.WeakSet[D] = weakref.WeakSet()
 

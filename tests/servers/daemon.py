@@ -22,8 +22,10 @@ class Daemon(Server[D]):
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     death_signal: ClassVar[str] = "KILL"
 
-    def __init__(self, settings: Mapping[str, str | int] | None = None) -> None:
-        super().__init__(settings)
+    def __init__(
+        self, settings: Mapping[str, str | int] | None = None, *, durable: bool = False
+    ) -> None:
+        super().__init__(settings, durable=durable)
         self.port = 0
         self._folder: Path | None = None
         self._process: ServerProcess | None = None
@@ -40,7 +42,7 @@ class Daemon(Server[D]):
     def folder(self) -> Path:
         """The folder that holds the server's data and its log."""
         if self._folder is None:
-            folder = temporary_folder(self.dialect, self.user)
+            folder = temporary_folder(self.dialect, self.user, on_disk=self.durable)
             try:
                 self.initialize(folder)
             except BaseException:

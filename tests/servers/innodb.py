@@ -21,10 +21,17 @@ _SETTINGS: dict[str, str | int] = {
     "bind-address": "127.0.0.1",
     "max-connections": 300,
     "innodb-buffer-pool-size": "64M",
+    "default-time-zone": "+05:30",
+}
+_QUICK: dict[str, str | int] = {
     "innodb-flush-log-at-trx-commit": 2,
     "innodb-doublewrite": "OFF",
     "skip-log-bin": "",
-    "default-time-zone": "+05:30",
+}
+# The binary log is the server's own default: on and flushed on MySQL, off on MariaDB.
+_DURABLE: dict[str, str | int] = {
+    "innodb-flush-log-at-trx-commit": 1,
+    "innodb-doublewrite": "ON",
 }
 _WAITS = ("User lock", "Waiting for table metadata lock", "Waiting for table level lock")
 
@@ -175,7 +182,8 @@ class InnoDBServer(Daemon[Kind]):
 
     def options(self) -> list[str]:
         """The server's settings as `--name=value`."""
-        settings = {**_SETTINGS, **self.defaults, "port": self.port, **self.settings}
+        flushing = _DURABLE if self.durable else _QUICK
+        settings = {**_SETTINGS, **flushing, **self.defaults, "port": self.port, **self.settings}
         return [
             f"--{name}={value}" if value != "" else f"--{name}" for name, value in settings.items()
         ]

@@ -49,8 +49,10 @@ class MariaDBServer(InnoDBServer[MariaDBDatabase]):
         "innodb-log-file-size": "32M",
     }
 
-    def __init__(self, settings: Mapping[str, str | int] | None = None) -> None:
-        super().__init__(settings)
+    def __init__(
+        self, settings: Mapping[str, str | int] | None = None, *, durable: bool = False
+    ) -> None:
+        super().__init__(settings, durable=durable)
         self.transactions_lock = threading.Lock()
 
     @property

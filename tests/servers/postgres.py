@@ -28,6 +28,7 @@ _SETTINGS: dict[str, str | int] = {
     "log_statement": "none",
     "timezone": "Asia/Kolkata",
 }
+_DURABLE: dict[str, str | int] = {"fsync": "on", "full_page_writes": "on"}
 _ADMIN = "sqlclaimgen admin"
 
 
@@ -126,8 +127,10 @@ class PostgresServer(Daemon[PostgresDatabase]):
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT  # "fast": ends the sessions
     death_signal: ClassVar[str] = "QUIT"  # "immediate": ends its children too
 
-    def __init__(self, settings: Mapping[str, str | int] | None = None) -> None:
-        super().__init__(settings)
+    def __init__(
+        self, settings: Mapping[str, str | int] | None = None, *, durable: bool = False
+    ) -> None:
+        super().__init__(settings, durable=durable)
         self.user = unprivileged_user()
 
     def dsn(self, database: str = "postgres") -> str:
@@ -154,7 +157,8 @@ class PostgresServer(Daemon[PostgresDatabase]):
 
     def command(self, folder: Path) -> list[str]:
         """`postgres` in the foreground, each setting as `-c name=value`."""
-        settings = {**_SETTINGS, "port": self.port, **self.settings}
+        durable = _DURABLE if self.durable else {}
+        settings = {**_SETTINGS, "port": self.port, **durable, **self.settings}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return self.program.command("-D", folder / "data", *options)
 

@@ -47,24 +47,29 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def base_folder() -> Path:
-    """Where data folders go: memory where it is plenty, which creates files 20 times faster.
+def base_folder(*, on_disk: bool = False) -> Path:
+    """Where data folders go: memory where it is plenty, which creates files 20 times faster, or a disk.
 
     `SQLCLAIMGEN_TEST_FOLDER` names another place.
     """
     if chosen := os.environ.get("SQLCLAIMGEN_TEST_FOLDER"):
         return Path(chosen)
+    if on_disk:
+        # /tmp may be memory, /var/tmp is not
+        lasting = Path("/var/tmp")
+        return lasting if os.access(lasting, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
     memory = Path("/dev/shm")
     if os.access(memory, os.W_OK | os.X_OK) and shutil.disk_usage(memory).free > _PLENTY:
         return memory
     return Path(tempfile.gettempdir())
 
 
-def temporary_folder(name: str, user: str | None = None) -> Path:
+def temporary_folder(name: str, user: str | None = None, *, on_disk: bool = False) -> Path:
     """A new folder that carries this process's id, so that a later run can sweep it away."""
-    _sweep()
+    place = base_folder(on_disk=on_disk)
+    _sweep(place)
     prefix = f"{_PREFIX}{os.getpid()}-{name}-"
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base_folder()))
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
     if user is not None:
         shutil.chown(folder, user)
     return folder
@@ -210,9 +215,9 @@ def _children(parent: int) -> list[int]:
     return [pid for pid in pids if _stat(pid)[1:2] == [str(parent)]]
 
 
-def _sweep() -> None:
+def _sweep(place: Path) -> None:
     """Removes what runs left behind that were killed before they could clean up."""
-    for folder in base_folder().glob(f"{_PREFIX}*"):
+    for folder in place.glob(f"{_PREFIX}*"):
         owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if not owner.isdigit():
             continue

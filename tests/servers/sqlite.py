@@ -113,8 +113,10 @@ class SQLiteServer(Server[SQLiteDatabase]):
 
     dialect: ClassVar[str] = "sqlite"
 
-    def __init__(self, settings: Mapping[str, str | int] | None = None) -> None:
-        super().__init__(settings)
+    def __init__(
+        self, settings: Mapping[str, str | int] | None = None, *, durable: bool = False
+    ) -> None:
+        super().__init__(settings, durable=durable)
         self.version = sqlite3.sqlite_version
         self._running = False
         self._folder: Path | None = None
@@ -127,7 +129,7 @@ class SQLiteServer(Server[SQLiteDatabase]):
     def start(self) -> None:
         """Creates the folder of the database files."""
         if self._folder is None:
-            self._folder = temporary_folder(self.dialect)
+            self._folder = temporary_folder(self.dialect, on_disk=self.durable)
         self._running = True
 
     def stop(self) -> None:
