@@ -170,6 +170,11 @@ class FaultKind(StrEnum):
         """Whether the same may go through when it is tried again, over the same connection."""
         return self in (FaultKind.CONFLICT, FaultKind.BUSY)
 
+    @property
+    def of_a_row(self) -> bool:
+        """Whether it concerns one row, and says nothing of others."""
+        return self in (FaultKind.ROW, FaultKind.UNIQUE)
+
 
 class StatementFailed(ClaimError):
     """The database refused a statement or did not answer. The driver's own error is the cause."""

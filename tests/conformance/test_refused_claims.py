@@ -11,10 +11,12 @@ from sqlclaimgen.runtime.codecs import Codec
 from tests.conformance.cases import FULL
 from tests.conformance.harness import Stand, on_cases
 from tests.support.refusing import WORDS, refuse
-from tests.worker.held.cases import ADVISORY
+from tests.worker.held.cases import ADVISORY, FIFO_LEASE
 from tests.worker.support.cases import GROUPED, JOBS
 
 BY_HAND = (JOBS, GROUPED, FULL)
+TABLE = FIFO_LEASE.with_(name="fifo-table", claims={}, claim_name="claim_table")
+"""FIFO groups, claimed across the table."""
 
 
 def filled(stand: Stand, number: int) -> None:
@@ -22,6 +24,11 @@ def filled(stand: Stand, number: int) -> None:
     fields = {column.field for column in stand.table.columns}
     more: dict[str, Any] = {"queue": "a"} if "queue" in fields else {}
     stand.fill({"id": id, **more} for id in range(1, number + 1))
+
+
+def groups_of_two(stand: Stand) -> None:
+    """Rows 1 to 8, two of each of four groups."""
+    stand.fill({"id": id, "queue": "abcd"[(id - 1) // 2]} for id in range(1, 9))
 
 
 def claimed(stand: Stand, connection: Any, limit: int) -> tuple[list[int], list[Any]]:
@@ -107,7 +114,60 @@ def test_a_check_at_the_commit_refuses_one_row(stand: Stand) -> None:
     assert [error.id for error in refused] == [2]
 
 
-@on_cases(JOBS)
+@on_cases(JOBS.with_(dialects=("postgres", "sqlite")))
+def test_a_unique_index_refuses_one_row(stand: Stand) -> None:
+    """A team's own index: one row of a customer in work."""
+    stand.fill({"id": id, "customer": customer} for id, customer in enumerate("aabc", 1))
+    stand.database.execute(
+        "CREATE UNIQUE INDEX in_work ON jobs (customer) WHERE locked_until IS NOT NULL"
+    )
+    ids, refused = claimed(stand, stand.connect(), 4)
+    assert ids == [1, 3, 4]
+    assert [error.id for error in refused] == [2]
+
+
+@pytest.mark.parametrize("bad", [{1}, {7}, {3, 5}, {1, 3, 5, 7}], ids=str)
+@on_cases(TABLE)
+def test_heads_of_other_groups_are_claimed_in_order(stand: Stand, bad: set[int]) -> None:
+    groups_of_two(stand)
+    refuse(stand, "UPDATE", bad, when="NEW.locked_until IS NOT NULL")
+    ids, refused = claimed(stand, stand.connect(), 10)
+    assert ids == [id for id in (1, 3, 5, 7) if id not in bad]
+    assert {error.id for error in refused} == bad
+    for error in refused:
+        assert isinstance(error, StatementFailed) and error.kind is FaultKind.ROW
+        assert WORDS in str(error)
+    assert {row["id"] for row in stand.rows() if row["attempt"] == 1} == {*range(1, 9)} - set(ids)
+
+
+@on_cases(TABLE)
+def test_a_claim_of_one_head_goes_on_to_the_next_group(stand: Stand) -> None:
+    groups_of_two(stand)
+    refuse(stand, "UPDATE", {1, 3}, when="NEW.locked_until IS NOT NULL")
+    connection, resume, told = stand.connect(), None, []
+    for _ in range(4):
+        with stand.claim(connection, 1, resume=resume) as deliveries:
+            for delivery in deliveries:
+                told.append(delivery.id)
+                delivery.ack(connection)
+            resume = deliveries.resume
+    assert told == [5, 7, 6, 8]
+
+
+@on_cases(FIFO_LEASE)
+def test_a_refused_head_stops_its_group_and_is_reported(stand: Stand) -> None:
+    groups_of_two(stand)
+    refuse(stand, "UPDATE", {1}, when="NEW.locked_until IS NOT NULL")
+    connection = stand.connect()
+    for _ in range(2):
+        ids, refused = claimed(stand, connection, 1)
+        assert ids == []
+        assert [error.id for error in refused] == [1]
+    with stand.claim(connection, group="b") as deliveries:
+        assert [delivery.id for delivery in deliveries] == [3]
+
+
+@on_cases(JOBS, TABLE)
 def test_a_claim_that_leaves_no_row_out_is_found_out(
     stand: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from sqlclaimgen.runtime.steps import Result, Step
 from sqlclaimgen.runtime.worker.sessions import AsyncSession
 from tests.conformance.harness import Case, Stand, on_cases
 from tests.support.refusing import WORDS, refuse
-from tests.worker.held.cases import ADVISORY, ROW_LOCK
+from tests.worker.held.cases import ADVISORY, FIFO_LEASE, FIFO_ROW_LOCK, ROW_LOCK
 from tests.worker.support.cases import JOBS
 from tests.worker.support.injecting import Injector, Strike, injected, name_of
 from tests.worker.support.running import Log, OnThread, leasing, worker_of, working
@@ -32,6 +32,12 @@ def without_delays(case: Case) -> Case:
     body = case.body.replace('    run_after = { role = "retry_after" }\n', "")
     assert body != case.body
     return case.with_(name=f"{case.name}-undelayed", body=body)
+
+
+def edited(case: Case, name: str, old: str, new: str) -> Case:
+    """The same table with one text of its description replaced."""
+    assert old in case.body
+    return case.with_(name=f"{case.name}-{name}", body=case.body.replace(old, new))
 
 
 CASES = (JOBS, ROW_LOCK, ADVISORY, *map(without_delays, (JOBS, ROW_LOCK, ADVISORY)))
@@ -130,14 +136,19 @@ def connecting(stand: Stand) -> Any:
 
 
 def filled(stand: Stand, number: int, bad: int | None, attempt: int = 1) -> None:
-    """So many rows, each with a key of its own where the form has keys."""
-    accounts = "account" in stand.case.body
+    """So many rows, each with a key or a FIFO group of its own where the form has them."""
+    fields = {column.field for column in stand.table.columns}
     stand.fill(
         {
-            "id": id,
-            "attempt": attempt if id == bad else 1,
-            "payload": "bad" if id == bad else "good",
-            **({"account": f"a{id}"} if accounts else {}),
+            field: value
+            for field, value in {
+                "id": id,
+                "attempt": attempt if id == bad else 1,
+                "payload": "bad" if id == bad else "good",
+                "account": f"a{id}",
+                "queue": f"q{id}",
+            }.items()
+            if field in fields
         }
         for id in range(1, number + 1)
     )
@@ -279,7 +290,7 @@ def claims_refused(stand: Stand, number: int, place: str, workers: int, **option
     return run.log
 
 
-CLAIMED = tuple(case for case in CASES if not case.name.startswith("row-lock"))
+CLAIMED = (*(case for case in CASES if not case.name.startswith("row-lock")), FIFO_LEASE)
 """The forms whose claims write: a row lock's claim does not."""
 
 
@@ -296,7 +307,85 @@ def test_two_thousand_claims_and_eight_workers(stand: Stand, place: str) -> None
     claims_refused(stand, 2000, place, 8, concurrency=2)
 
 
-@on_cases(JOBS)
+NULLABLE = edited(FIFO_LEASE, "null", "fifo = true", "null = true, fifo = true")
+"""A table of FIFO groups whose rows may have no group."""
+
+
+def groups_of_two(stand: Stand, bad: int, more: int = 0) -> None:
+    """Rows 1 to 8, two of each of four groups; the head of one of them is `bad`. `more` rows without a
+    group."""
+    stand.fill({"id": id, "queue": "abcd"[(id - 1) // 2]} for id in range(1, 9))
+    stand.fill({"id": id, "queue": None} for id in range(9, 9 + more))
+
+
+def one_group_stopped(log: Log, bad: int, rows: int = 8) -> None:
+    """Every row was settled but those of the bad head's group, and that head alone was reported."""
+    good = set(range(1, rows + 1)) - {bad, bad + 1}
+    assert Counter(log.ids(EventKind.SETTLED)) == dict.fromkeys(good, 1)
+    assert bad + 1 not in log.ids(EventKind.STARTED)
+    (event,) = log.of(EventKind.UNSETTLED)
+    assert event.id == bad
+    assert not log.of(EventKind.DISCONNECTED, EventKind.LOST, EventKind.UNKNOWN)
+
+
+@pytest.mark.parametrize("groups", [None, list("abcd")], ids=["table", "groups"])
+@pytest.mark.parametrize("bad", [1, 7])
+@on_cases(FIFO_LEASE, without_delays(FIFO_LEASE))
+def test_a_head_that_may_not_be_claimed_stops_its_group_alone(
+    stand: Stand, bad: int, groups: list[str] | None
+) -> None:
+    groups_of_two(stand, bad)
+    refuse(stand, "UPDATE", {bad})
+    run = Run(stand, lambda delivery: None, 1, concurrency=8, groups=groups)
+    one_group_stopped(run.log, bad)
+    (event,) = run.log.of(EventKind.UNSETTLED)
+    assert WORDS in str(event.error)
+    assert event.attempt is None and event.outcome is None
+    assert [(row["id"], row["attempt"]) for row in stand.rows()] == [(bad, 1), (bad + 1, 1)]
+
+
+@on_cases(NULLABLE)
+def test_rows_without_a_group_go_on_beside_a_head_that_may_not_be_claimed(stand: Stand) -> None:
+    groups_of_two(stand, 1, more=4)
+    refuse(stand, "UPDATE", {1, 10})
+    log = Run(stand, lambda delivery: None, 1, concurrency=3).log
+    assert Counter(log.ids(EventKind.SETTLED)) == dict.fromkeys({*range(3, 10), 11, 12}, 1)
+    assert sorted(event.id for event in log.of(EventKind.UNSETTLED)) == [1, 10]
+    assert not log.of(EventKind.DISCONNECTED)
+
+
+@on_cases(edited(FIFO_LEASE, "due", "fifo = true", 'fifo = "due"'))
+def test_where_delayed_rows_let_others_pass_so_does_a_refused_one(stand: Stand) -> None:
+    groups_of_two(stand, 1)
+    refuse(stand, "UPDATE", {1})
+    log = Run(stand, lambda delivery: None, 1, concurrency=8).log
+    assert Counter(log.ids(EventKind.SETTLED)) == dict.fromkeys(range(2, 9), 1)
+    assert [event.id for event in log.of(EventKind.UNSETTLED)] == [1]
+
+
+@on_cases(FIFO_LEASE, FIFO_ROW_LOCK, without_delays(FIFO_ROW_LOCK))
+def test_a_head_that_may_not_be_settled_stops_its_group_alone(stand: Stand) -> None:
+    groups_of_two(stand, 3)
+    refuse(stand, "DELETE", {3})
+    one_group_stopped(Run(stand, lambda delivery: None, 1, concurrency=2).log, 3)
+
+
+@on_cases(FIFO_LEASE)
+def test_a_worker_that_takes_refused_heads_again_is_found_out(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken twin: claims do not leave out the heads that the database refused."""
+    groups_of_two(stand, 1)
+    refuse(stand, "UPDATE", {1})
+    monkeypatch.setattr(Aside, "ids", lambda self: [])
+    log = Log()
+    with working(worker_of("blocking", stand, lambda delivery: None, on_event=log)):
+        log.wait_for(EventKind.UNSETTLED, 3)
+    with pytest.raises(AssertionError):
+        one_group_stopped(log, 1)
+
+
+@on_cases(JOBS, FIFO_LEASE)
 def test_a_row_that_may_not_be_extended_keeps_no_other_from_it(stand: Stand) -> None:
     filled(stand, 3, None)
     module = leasing(stand.module, 2)

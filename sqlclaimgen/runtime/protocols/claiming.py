@@ -15,37 +15,35 @@ from sqlclaimgen.runtime.steps import CheckConstraints, Protocol
 
 
 def found(
-    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any], guards: fifo.Guards
+    bound: Bound,
+    scope: Scope,
+    limit: int,
+    parameters: dict[str, Any],
+    guards: fifo.Guards,
+    verb: str = "claim",
 ) -> Protocol[fifo.Found]:
-    """Up to `limit` due rows. They are written already, unless the database has a `claim_write`."""
+    """Up to `limit` due rows. They are written already, unless the database has a `claim_write`. `verb`
+    begins the names of the statements: those of `candidates` write nothing."""
     parameters = _of_scope(bound, scope, parameters)
     if not fifo.keeps_order(bound, scope):
-        return fifo.Found((yield from _rows(bound, scope, limit, parameters)), limit)
+        return fifo.Found((yield from _rows(bound, scope, limit, parameters, verb)), limit)
 
     def alone(missing: int) -> Protocol[list[Claimed]]:
-        return (yield from _rows(bound, UNGROUPED, missing, parameters))
+        return (yield from _rows(bound, UNGROUPED, missing, parameters, verb))
 
-    return (yield from fifo.heads(bound, scope, limit, parameters, guards, alone))
-
-
-def leaves_out(bound: Bound, scope: Scope) -> bool:
-    """Whether a claim of `scope` can leave rows out. One of FIFO groups cannot: it takes their heads."""
-    return ":set_aside" in bound.statements["claim" + scope.suffix]
+    return (yield from fifo.heads(bound, scope, limit, parameters, guards, alone, verb=verb))
 
 
 def in_pieces(
-    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any]
-) -> Protocol[tuple[list[Claimed], list[Refusal]]]:
+    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any], guards: fifo.Guards
+) -> Protocol[tuple[fifo.Found, list[Refusal]]]:
     """Lock up to `limit` due rows, and write those that the database does not refuse. Returns the two."""
+    separate = bound.has("claim_write")
+    verb, write = ("claim", "claim_write") if separate else ("candidates", "candidates_take")
+    locked = yield from found(bound, scope, limit, parameters, guards, verb)
     parameters = _of_scope(bound, scope, parameters)
-    rows: dict[Any, Claimed] = {}
-    write = "claim_write" if bound.has("claim_write") else "candidates_take"
-    if write == "claim_write":
-        rows = {row.id: row for row in (yield from _rows(bound, scope, limit, parameters))}
-        ids = list(rows)
-    else:
-        locked = yield from bound.run("candidates" + scope.suffix, {**parameters, "limit": limit})
-        ids = [row[0] for row in locked.rows]
+    ids = [row.id for row in locked.rows]
+    rows = {row.id: row for row in locked.rows} if separate else {}
 
     def change(some: Sequence[Any]) -> Protocol[None]:
         named = bound.codec.ids(bound.queue.id_kind, sorted(some))
@@ -57,13 +55,10 @@ def in_pieces(
         rows.update({one.id: one for one in claimed(bound, written.rows)})
 
     refused = (yield from piecewise.changed(ids, change, _nothing)) if ids else {}
-    return (
-        [rows[id] for id in ids if id in rows and id not in refused],
-        [
-            Refusal(decoded_id(bound, id), error, spelled=bound.id(id))
-            for id, error in refused.items()
-        ],
-    )
+    locked.rows = [rows[id] for id in ids if id in rows and id not in refused]
+    return locked, [
+        Refusal(decoded_id(bound, id), error, spelled=bound.id(id)) for id, error in refused.items()
+    ]
 
 
 def _nothing() -> Protocol[None]:
@@ -78,8 +73,11 @@ def _of_scope(bound: Bound, scope: Scope, parameters: dict[str, Any]) -> dict[st
 
 
 def _rows(
-    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any]
+    bound: Bound, scope: Scope, limit: int, parameters: dict[str, Any], verb: str
 ) -> Protocol[list[Claimed]]:
+    if verb == "candidates":
+        locked = yield from bound.run("candidates" + scope.suffix, {**parameters, "limit": limit})
+        return [Claimed(row[0], 1, (), ()) for row in locked.rows]
     if not bound.has("due_priorities" + scope.suffix):
         return (yield from _window(bound, scope, limit, parameters))
     # delayed rows of a better priority are stepped over, not walked

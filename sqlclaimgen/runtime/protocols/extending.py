@@ -126,7 +126,7 @@ def _sent(bound: Bound, held: Leases, until: datetime, refused: Refused) -> Prot
     try:
         return (yield from again(lambda: _send(bound, held, until)))
     except StatementFailed as error:
-        if error.kind is not FaultKind.ROW:
+        if not error.kind.of_a_row:
             raise
         if len(held) == 1:
             refused += [(delivery, error) for delivery in held.values()]

@@ -136,25 +136,26 @@ def heads(
     guards: Guards,
     alone: Callable[[int], Protocol[list[Claimed]]],
     *,
+    verb: str = "claim",
     again: bool = True,
 ) -> Protocol[Found]:
     """The head of one group, or the heads of up to `limit` groups that are free. `alone` claims rows
-    that have no group. `again`: look further in the same transaction when others were faster at every
-    group that was guarded; a transaction that stays open should not keep guards of groups it has no
-    row of."""
+    that have no group. `verb` begins the names of the statements. `again`: look further in the same
+    transaction when others were faster at every group that was guarded; a transaction that stays open
+    should not keep guards of groups it has no row of."""
     if scope.group is not None:
         rows: list[Claimed] = []
         if (yield from guards.take([parameters["group"]], 1)):
-            result = yield from bound.run("claim" + scope.suffix, parameters)
+            result = yield from bound.run(verb + scope.suffix, parameters)
             rows = claimed(bound, result.rows)
         return Found(rows, 1)
     turn: Turn = scope.resume or Turn()
     if not bound.has("claim_ungrouped"):
-        return (yield from _round(bound, limit, parameters, guards, turn, again))
+        return (yield from _round(bound, limit, parameters, guards, turn, verb, again))
     first = (yield from alone(limit)) if turn.alone_first else []
     if len(first) == limit:
         return Found(first, limit, _turned(turn, alone_first=False), more=True)
-    found = yield from _round(bound, limit - len(first), parameters, guards, turn, again)
+    found = yield from _round(bound, limit - len(first), parameters, guards, turn, verb, again)
     found.limit, found.rows = limit, [*first, *found.rows]
     if not turn.alone_first and len(found.rows) < limit:
         found.rows += yield from alone(limit - len(found.rows))
@@ -167,7 +168,13 @@ def _turned(turn: Turn, *, alone_first: bool) -> Turn:
 
 
 def _round(
-    bound: Bound, limit: int, parameters: dict[str, Any], guards: Guards, turn: Turn, again: bool
+    bound: Bound,
+    limit: int,
+    parameters: dict[str, Any],
+    guards: Guards,
+    turn: Turn,
+    verb: str,
+    again: bool,
 ) -> Protocol[Found]:
     circle = _Circle(bound, parameters, turn)
     window = max(8, 4 * limit)
@@ -184,7 +191,7 @@ def _round(
             break
         if len(groups) == limit:
             circle.stop_at(groups[-1])
-        result = yield from bound.run("claim_table", {**parameters, **bound.codec.groups(groups)})
+        result = yield from bound.run(verb + "_table", {**parameters, **bound.codec.groups(groups)})
         rows = _in_order(bound, claimed(bound, result.rows), groups)
         raced = not rows
         if not again:

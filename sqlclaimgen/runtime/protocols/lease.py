@@ -62,7 +62,7 @@ def _taken(bound: Bound, scope: Scope, limit: int, aside: Aside) -> Protocol[Tak
     try:
         return (yield from again(lambda: _committed(bound, scope, limit, aside, _claim)))
     except StatementFailed as error:
-        if error.kind is not FaultKind.ROW or not claiming.leaves_out(bound, scope):
+        if not error.kind.of_a_row:
             raise
     taken = yield from again(lambda: _committed(bound, scope, limit, aside, _claim_in_pieces))
     for refusal in taken.refused:
@@ -138,9 +138,9 @@ def _claim_in_pieces(
     token: datetime,
     guards: fifo.Guards,
 ) -> Protocol[Taken]:
-    rows, refused = yield from claiming.in_pieces(bound, scope, limit, parameters)
-    deliveries = [_delivery(bound, row, token) for row in rows]
-    return Taken(deliveries, limit, refused=refused)
+    found, refused = yield from claiming.in_pieces(bound, scope, limit, parameters, guards)
+    deliveries = [_delivery(bound, row, token) for row in found.rows]
+    return Taken(deliveries, found.limit, 0, found.turn, found.more, refused=refused)
 
 
 def _delivery(bound: Bound, row: Claimed, token: datetime) -> Lease:

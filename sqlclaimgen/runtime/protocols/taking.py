@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from sqlclaimgen.runtime.deliveries import AdvisoryDelivery
-from sqlclaimgen.runtime.errors import FaultKind, StatementFailed
+from sqlclaimgen.runtime.errors import StatementFailed
 from sqlclaimgen.runtime.keys import KeyLock
 from sqlclaimgen.runtime.protocols import key_failures, keyed, unlocking
 from sqlclaimgen.runtime.protocols.aside import Aside
@@ -46,7 +46,7 @@ def _committed(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held]) -
         yield Rollback()
         for found in won:
             yield from unlocking.unlock(bound, found.lock)
-        if won and isinstance(error, StatementFailed) and error.kind is FaultKind.ROW:
+        if won and isinstance(error, StatementFailed) and error.kind.of_a_row:
             met = Refusal(decoded_id(bound, won[-1].id), error, spelled=bound.id(won[-1].id))
             aside.leave_out(met.spelled)
             return Taken([], 1, resume=scope.resume, more=True, refused=[met])

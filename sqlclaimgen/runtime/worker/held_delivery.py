@@ -309,7 +309,7 @@ class HeldDeliverer:
         await self._rows.release(work, refund=False)
         work.let_go()
         fault = error.kind if isinstance(error, StatementFailed) else FaultKind.ROW
-        if fault not in (FaultKind.ROW, FaultKind.UNIQUE):
+        if not fault.of_a_row:
             self._gate.failed()
             await work.line.drop()
             await work.line.rest(self._stop)

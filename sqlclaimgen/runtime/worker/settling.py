@@ -112,7 +112,7 @@ class Settler:
         database refused runs alone from here, so that one row does not keep the others unsettled."""
         kind = error.kind if isinstance(error, StatementFailed) else FaultKind.ROW
         statement = error.statement if isinstance(error, StatementFailed) else ""
-        of_a_row = kind in (FaultKind.ROW, FaultKind.UNIQUE)
+        of_a_row = kind.of_a_row
         if kind is FaultKind.LOST and statement == "commit":
             for one in batch:
                 one.item.unanswered |= not one.item.delivery.lost

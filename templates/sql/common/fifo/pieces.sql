@@ -11,7 +11,7 @@
 {% set c = [] %}
 {% if t.retry_after %}{% do c.append(a ~ t.retry_after ~ " <= :now") %}{% endif %}
 {% if t.where %}{% do c.append(t.condition(a)) %}{% endif %}
-{% if t.described.form == "row_lock" %}{% do c.append(t.left_out(a)) %}{% endif %}
+{% do c.append(t.left_out(a)) %}
 {{ c | join(" AND ") }}
 {%- endmacro %}
 

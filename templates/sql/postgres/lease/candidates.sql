@@ -1,6 +1,4 @@
 {% import "pieces.sql" as p with context %}
-{# Claims of FIFO groups take heads: only rows without a group are taken so there. #}
-{% if not t.described.fifo or t.column_of("group").null %}
 -- name: candidates_take
 -- Takes rows that the statement before it locked{{ ", and counts the attempt" if t.attempt }}. They come back in no order.
 -- Transaction: that of candidates, after it, behind a savepoint.
@@ -11,4 +9,3 @@ UPDATE {{ t.table }}
 SET {{ p.take() }}
 WHERE {{ t.dialect.among(t.id, t.type_of("id")) }}
 RETURNING {{ p.returned("", " - 1") | trim }};
-{% endif %}
