@@ -194,6 +194,8 @@ def refused(table: Table) -> Iterator[str]:
         "A row that the database refuses to write, for a foreign key, a trigger or a constraint, does not "
         f"stop the others. {_REFUSED_CLAIM[table.form]}"
     )
+    if table.fifo == "strict":
+        yield "The rows behind it in its group wait with it; the other groups go on."
     outcome = _REFUSED_OUTCOME[table.form]
     if table.form is not Form.LEASE:
         delayed = _DELAYED[table.form] if table.column(Role.RETRY_AFTER) else ""

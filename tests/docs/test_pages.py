@@ -127,6 +127,7 @@ def test_what_a_refused_row_costs_the_others(generated: Generated) -> None:
     assert "`unsettled`" in said and "`stats`" in said
     deletes = table.column(Role.STATUS) is None and table.column(Role.PROCESSED_AT) is None
     assert ("ON DELETE CASCADE" in said) is deletes
+    assert ("in its group wait with it" in said) is (table.fifo == "strict")
     delays = table.form is not Form.LEASE and table.column(Role.RETRY_AFTER) is not None
     assert ("the row is delayed." in said) is delays
 
