@@ -478,7 +478,8 @@ WITH RECURSIVE step(candidate_group) AS (
     SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
 )
 SELECT seen.candidate_group,
-    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+    COALESCE((SELECT y."book_after" <= :now
+        AND y."entry" <> ALL(CAST(:set_aside AS bigint[])) FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
         ORDER BY y."account", y."entry" LIMIT 1), FALSE)
     AND NOT EXISTS (
@@ -504,7 +505,8 @@ WITH RECURSIVE step(candidate_group) AS (
     SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
 )
 SELECT seen.candidate_group,
-    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+    COALESCE((SELECT y."book_after" <= :now
+        AND y."entry" <> ALL(CAST(:set_aside AS bigint[])) FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
         ORDER BY y."account", y."entry" LIMIT 1), FALSE)
     AND NOT EXISTS (
@@ -536,6 +538,7 @@ WITH head(candidate_id) AS (
     SELECT t."entry"
     FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
     WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+        AND t."entry" <> ALL(CAST(:set_aside AS bigint[]))
         AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
@@ -549,6 +552,23 @@ WITH head(candidate_id) AS (
 SELECT "entry", "account", "book_after", "cents", "text", "attempt"
 FROM taken
 ORDER BY "book_after", "entry"\
+""",
+        "candidates": """\
+WITH head(candidate_id) AS (
+    SELECT (SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = :group
+        ORDER BY y."entry" LIMIT 1)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
+    )
+)
+SELECT t."entry", t."account", t."book_after", t."cents", t."text", t."attempt"
+FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
+WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+    AND t."entry" <> ALL(CAST(:set_aside AS bigint[]))
+    AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+FOR NO KEY UPDATE OF t SKIP LOCKED\
 """,
         "claim_table": """\
 WITH head(candidate_id) AS (
@@ -564,6 +584,7 @@ WITH head(candidate_id) AS (
     SELECT t."entry"
     FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
     WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+        AND t."entry" <> ALL(CAST(:set_aside AS bigint[]))
         AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
@@ -577,6 +598,30 @@ WITH head(candidate_id) AS (
 SELECT "entry", "account", "book_after", "cents", "text", "attempt"
 FROM taken
 ORDER BY "book_after", "entry"\
+""",
+        "candidates_table": """\
+WITH head(candidate_id) AS (
+    SELECT (SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = g.candidate_group
+        ORDER BY y."account", y."entry" LIMIT 1)
+    FROM unnest(CAST(:groups AS bigint[])) AS g(candidate_group)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = g.candidate_group AND b."locked_until" > :now
+    )
+)
+SELECT t."entry", t."account", t."book_after", t."cents", t."text", t."attempt"
+FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
+WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+    AND t."entry" <> ALL(CAST(:set_aside AS bigint[]))
+    AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+FOR NO KEY UPDATE OF t SKIP LOCKED\
+""",
+        "candidates_take": """\
+UPDATE "ledger"
+SET "locked_until" = :locked_until, "attempt" = LEAST("attempt", 2147483646) + 1
+WHERE "entry" = ANY(CAST(:ids AS bigint[]))
+RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "attempt"\
 """,
         "extend": """\
 WITH held AS (
@@ -781,7 +826,8 @@ SELECT row_security_active('"ledger"')
     "mysql": {
         "walk_first": """\
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
+    COALESCE((SELECT y.`book_after` <= :now AND COALESCE(y.`entry` NOT IN (:set_aside),
+        TRUE) FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
@@ -800,7 +846,8 @@ ORDER BY seen.candidate_group\
 """,
         "walk": """\
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
+    COALESCE((SELECT y.`book_after` <= :now AND COALESCE(y.`entry` NOT IN (:set_aside),
+        TRUE) FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
@@ -852,8 +899,8 @@ FROM (
         ORDER BY y.`entry` LIMIT 1
 ) AS head
 STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
-WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
-    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now AND COALESCE(t.`entry` NOT IN (:set_aside),
+    TRUE) AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
         SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = :group
@@ -880,8 +927,8 @@ FROM (
     ), FALSE)
 ) AS head
 STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
-WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
-    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now AND COALESCE(t.`entry` NOT IN (:set_aside),
+    TRUE) AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 FOR UPDATE OF t SKIP LOCKED\
 """,
         "claim_write": """\
@@ -1049,7 +1096,8 @@ SELECT COUNT(*) FROM (SELECT `entry` FROM `ledger_rejected` LIMIT :most) AS look
     "mariadb": {
         "walk_first": """\
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
+    COALESCE((SELECT y.`book_after` <= :now AND COALESCE(y.`entry` NOT IN (:set_aside),
+        TRUE) FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
@@ -1068,7 +1116,8 @@ ORDER BY seen.candidate_group\
 """,
         "walk": """\
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
+    COALESCE((SELECT y.`book_after` <= :now AND COALESCE(y.`entry` NOT IN (:set_aside),
+        TRUE) FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
@@ -1120,8 +1169,8 @@ FROM (
         ORDER BY y.`entry` LIMIT 1
 ) AS head
 STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
-WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
-    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now AND COALESCE(t.`entry` NOT IN (:set_aside),
+    TRUE) AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
         SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = :group
@@ -1148,8 +1197,8 @@ FROM (
     ), FALSE)
 ) AS head
 STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
-WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
-    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now AND COALESCE(t.`entry` NOT IN (:set_aside),
+    TRUE) AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 FOR UPDATE SKIP LOCKED\
 """,
         "claim_write": """\
@@ -1329,7 +1378,8 @@ WITH RECURSIVE step(candidate_group) AS (
     SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
 )
 SELECT seen.candidate_group,
-    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+    COALESCE((SELECT y."book_after" <= :now
+        AND y."entry" NOT IN (SELECT value FROM json_each(:set_aside)) FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
         ORDER BY y."account", y."entry" LIMIT 1), 0)
     AND NOT EXISTS (
@@ -1355,7 +1405,8 @@ WITH RECURSIVE step(candidate_group) AS (
     SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
 )
 SELECT seen.candidate_group,
-    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+    COALESCE((SELECT y."book_after" <= :now
+        AND y."entry" NOT IN (SELECT value FROM json_each(:set_aside)) FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
         ORDER BY y."account", y."entry" LIMIT 1), 0)
     AND NOT EXISTS (
@@ -1376,12 +1427,29 @@ WHERE "entry" = (
         ORDER BY y."entry" LIMIT 1
     )
     AND "booked_at" IS NULL AND "book_after" <= :now
+        AND "entry" NOT IN (SELECT value FROM json_each(:set_aside))
         AND ("locked_until" IS NULL OR "locked_until" <= :now)
     AND NOT EXISTS (
         SELECT 1 FROM "ledger" AS b
         WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
     )
 RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt"\
+""",
+        "candidates": """\
+SELECT +t."entry", +t."account", t."book_after", +t."cents", t."text", t."attempt"
+FROM "ledger" AS t
+WHERE t."entry" = (
+        SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = :group
+        ORDER BY y."entry" LIMIT 1
+    )
+    AND t."booked_at" IS NULL AND t."book_after" <= :now
+        AND t."entry" NOT IN (SELECT value FROM json_each(:set_aside))
+        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+    AND NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
+    )\
 """,
         "claim_table": """\
 UPDATE "ledger"
@@ -1397,7 +1465,31 @@ WHERE "entry" IN (
     )
 )
     AND "booked_at" IS NULL AND "book_after" <= :now
+        AND "entry" NOT IN (SELECT value FROM json_each(:set_aside))
         AND ("locked_until" IS NULL OR "locked_until" <= :now)
+RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt"\
+""",
+        "candidates_table": """\
+SELECT +t."entry", +t."account", t."book_after", +t."cents", t."text", t."attempt"
+FROM "ledger" AS t
+WHERE t."entry" IN (
+    SELECT (SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = g.candidate_group
+        ORDER BY y."account", y."entry" LIMIT 1)
+    FROM (SELECT value AS candidate_group FROM json_each(:groups)) AS g
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = g.candidate_group AND b."locked_until" > :now
+    )
+)
+    AND t."booked_at" IS NULL AND t."book_after" <= :now
+        AND t."entry" NOT IN (SELECT value FROM json_each(:set_aside))
+        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)\
+""",
+        "candidates_take": """\
+UPDATE "ledger"
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
+WHERE "entry" IN (SELECT value FROM json_each(:ids))
 RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt"\
 """,
         "extend": """\

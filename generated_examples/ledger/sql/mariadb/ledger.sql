@@ -5,6 +5,7 @@
 -- Looks at the groups from the first on, :window of them, and tells which have a head that can be claimed
 -- and nothing in work; no group is beyond while :until is NULL.
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :until  bigint
 --   :window  integer, at most so many due rows are read
 -- Transaction: the claim's, before guard: what it says is decided again by claim_table.
@@ -12,7 +13,8 @@
 -- Index: ledger_claim, ledger_work
 -- Runs: once per circle through the groups.
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
+    COALESCE((SELECT y.`book_after` <= :now AND COALESCE(y.`entry` NOT IN (:set_aside),
+        TRUE) FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
@@ -33,6 +35,7 @@ ORDER BY seen.candidate_group;
 -- Looks at the groups after :after, :window of them, as walk_first does; those after :until are beyond the
 -- circle, which began there.
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :until  bigint
 --   :after  bigint
 --   :window  integer, at most so many due rows are read
@@ -41,7 +44,8 @@ ORDER BY seen.candidate_group;
 -- Index: ledger_claim, ledger_work
 -- Runs: once per poll, and again while groups are wanted.
 SELECT seen.candidate_group,
-    COALESCE((SELECT y.`book_after` <= :now FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
+    COALESCE((SELECT y.`book_after` <= :now AND COALESCE(y.`entry` NOT IN (:set_aside),
+        TRUE) FROM `ledger` AS y FORCE INDEX (`ledger_claim`)
         WHERE y.`booked_at` IS NULL AND y.`account` = seen.candidate_group
         ORDER BY y.`account`, y.`entry` LIMIT 1), FALSE)
     AND NOT COALESCE((
@@ -107,6 +111,7 @@ FROM (
 -- A group of which a row is in work yields nothing, whatever has come before that row since.
 --   :group  bigint
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 -- Transaction: that of guard, at READ COMMITTED; after it and before claim_write. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until the commit.
 -- Index: ledger_claim, ledger_work and the primary key.
@@ -119,8 +124,8 @@ FROM (
         ORDER BY y.`entry` LIMIT 1
 ) AS head
 STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
-WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
-    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now AND COALESCE(t.`entry` NOT IN (:set_aside),
+    TRUE) AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
     AND NOT COALESCE((
         SELECT b.`locked_until` > :now FROM `ledger` AS b FORCE INDEX (`ledger_work`)
         WHERE b.`booked_at` IS NULL AND b.`account` = :group
@@ -135,6 +140,7 @@ FOR UPDATE SKIP LOCKED;
 -- A group of which a row is in work yields nothing, whatever has come before that row since.
 --   :groups  list of groups
 --   :now  datetime(6), UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 -- Transaction: that of guard, at READ COMMITTED; after it and before claim_write. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until the commit.
 -- Index: ledger_claim, ledger_work and the primary key.
@@ -157,8 +163,8 @@ FROM (
     ), FALSE)
 ) AS head
 STRAIGHT_JOIN `ledger` AS t FORCE INDEX (PRIMARY) ON t.`entry` = head.candidate_id
-WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now
-    AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
+WHERE t.`booked_at` IS NULL AND t.`book_after` <= :now AND COALESCE(t.`entry` NOT IN (:set_aside),
+    TRUE) AND (t.`locked_until` IS NULL OR t.`locked_until` <= :now)
 FOR UPDATE SKIP LOCKED;
 
 -- name: claim_write

@@ -6,6 +6,7 @@
 -- and nothing in work; no group is beyond while :until is NULL.
 --   :window  integer, at most so many due rows are read
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :until  bigint
 -- Transaction: the claim's, before guard: what it says is decided again by claim_table.
 -- Locks: none.
@@ -24,7 +25,8 @@ WITH RECURSIVE step(candidate_group) AS (
     SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
 )
 SELECT seen.candidate_group,
-    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+    COALESCE((SELECT y."book_after" <= :now
+        AND y."entry" <> ALL(CAST(:set_aside AS bigint[])) FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
         ORDER BY y."account", y."entry" LIMIT 1), FALSE)
     AND NOT EXISTS (
@@ -42,6 +44,7 @@ ORDER BY seen.candidate_group;
 --   :after  bigint
 --   :window  integer, at most so many due rows are read
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :until  bigint
 -- Transaction: the claim's, before guard: what it says is decided again by claim_table.
 -- Locks: none.
@@ -60,7 +63,8 @@ WITH RECURSIVE step(candidate_group) AS (
     SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
 )
 SELECT seen.candidate_group,
-    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+    COALESCE((SELECT y."book_after" <= :now
+        AND y."entry" <> ALL(CAST(:set_aside AS bigint[])) FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
         ORDER BY y."account", y."entry" LIMIT 1), FALSE)
     AND NOT EXISTS (
@@ -95,6 +99,7 @@ LIMIT :limit;
 -- A group of which a row is in work yields nothing, whatever has come before that row since.
 --   :group  bigint
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :locked_until  timestamptz, the new expiry: now + 30 s
 -- Transaction: that of guard, at READ COMMITTED; after it. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
@@ -112,6 +117,7 @@ WITH head(candidate_id) AS (
     SELECT t."entry"
     FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
     WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+        AND t."entry" <> ALL(CAST(:set_aside AS bigint[]))
         AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
@@ -126,6 +132,31 @@ SELECT "entry", "account", "book_after", "cents", "text", "attempt"
 FROM taken
 ORDER BY "book_after", "entry";
 
+-- name: candidates
+-- Locks the rows that claim would take, and returns them as they are.
+--   :group  bigint
+--   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+-- Transaction: that of guard, at READ COMMITTED; after it and before candidates_take.
+-- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: ledger_claim, ledger_work and the primary key.
+-- Runs: when the database refused claim because of one row.
+WITH head(candidate_id) AS (
+    SELECT (SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = :group
+        ORDER BY y."entry" LIMIT 1)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
+    )
+)
+SELECT t."entry", t."account", t."book_after", t."cents", t."text", t."attempt"
+FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
+WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+    AND t."entry" <> ALL(CAST(:set_aside AS bigint[]))
+    AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+FOR NO KEY UPDATE OF t SKIP LOCKED;
+
 -- name: claim_table
 -- Takes the heads of the groups that guard granted, and counts the attempt.
 -- The head is the first row, due or not: one that is not due holds its group.
@@ -133,6 +164,7 @@ ORDER BY "book_after", "entry";
 -- A group of which a row is in work yields nothing, whatever has come before that row since.
 --   :groups  list of groups
 --   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :locked_until  timestamptz, the new expiry: now + 30 s
 -- Transaction: that of guard, at READ COMMITTED; after it. Rows are the claim's after COMMIT only.
 -- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
@@ -151,6 +183,7 @@ WITH head(candidate_id) AS (
     SELECT t."entry"
     FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
     WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+        AND t."entry" <> ALL(CAST(:set_aside AS bigint[]))
         AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
     FOR NO KEY UPDATE OF t SKIP LOCKED
 )
@@ -164,6 +197,45 @@ WITH head(candidate_id) AS (
 SELECT "entry", "account", "book_after", "cents", "text", "attempt"
 FROM taken
 ORDER BY "book_after", "entry";
+
+-- name: candidates_table
+-- Locks the rows that claim_table would take, and returns them as they are.
+--   :groups  list of groups
+--   :now  timestamptz, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+-- Transaction: that of guard, at READ COMMITTED; after it and before candidates_take.
+-- Locks: the rows it returns, until the commit. NO KEY: a child row's foreign-key check never waits.
+-- Index: ledger_claim, ledger_work and the primary key.
+-- Runs: when the database refused claim_table because of one row.
+WITH head(candidate_id) AS (
+    SELECT (SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = g.candidate_group
+        ORDER BY y."account", y."entry" LIMIT 1)
+    FROM unnest(CAST(:groups AS bigint[])) AS g(candidate_group)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = g.candidate_group AND b."locked_until" > :now
+    )
+)
+SELECT t."entry", t."account", t."book_after", t."cents", t."text", t."attempt"
+FROM head AS h JOIN "ledger" AS t ON t."entry" = h.candidate_id
+WHERE t."booked_at" IS NULL AND t."book_after" <= :now
+    AND t."entry" <> ALL(CAST(:set_aside AS bigint[]))
+    AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+FOR NO KEY UPDATE OF t SKIP LOCKED;
+
+-- name: candidates_take
+-- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+--   :locked_until  timestamptz, the new expiry: now + 30 s
+--   :ids  list of ids
+-- Transaction: that of candidates, after it, behind a savepoint.
+-- Locks: rows that the transaction holds already.
+-- Index: the primary key.
+-- Runs: when the database refused a claim because of one row; where it is refused, again for each half.
+UPDATE "ledger"
+SET "locked_until" = :locked_until, "attempt" = LEAST("attempt", 2147483646) + 1
+WHERE "entry" = ANY(CAST(:ids AS bigint[]))
+RETURNING "entry", "account", "book_after", "cents", "text", "attempt" - 1 AS "attempt";
 
 -- name: extend
 -- Moves the expiry of every delivery in work, and returns those whose rows it wrote. A row that is locked is skipped,

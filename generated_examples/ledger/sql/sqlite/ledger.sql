@@ -6,6 +6,7 @@
 -- and nothing in work; no group is beyond while :until is NULL.
 --   :window  integer, at most so many due rows are read
 --   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :until  INTEGER
 -- Transaction: the claim's, before claim_table: what it says is decided again by claim_table.
 -- Locks: none.
@@ -24,7 +25,8 @@ WITH RECURSIVE step(candidate_group) AS (
     SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
 )
 SELECT seen.candidate_group,
-    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+    COALESCE((SELECT y."book_after" <= :now
+        AND y."entry" NOT IN (SELECT value FROM json_each(:set_aside)) FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
         ORDER BY y."account", y."entry" LIMIT 1), 0)
     AND NOT EXISTS (
@@ -42,6 +44,7 @@ ORDER BY seen.candidate_group;
 --   :after  INTEGER
 --   :window  integer, at most so many due rows are read
 --   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 --   :until  INTEGER
 -- Transaction: the claim's, before claim_table: what it says is decided again by claim_table.
 -- Locks: none.
@@ -60,7 +63,8 @@ WITH RECURSIVE step(candidate_group) AS (
     SELECT candidate_group FROM step WHERE candidate_group IS NOT NULL LIMIT :window
 )
 SELECT seen.candidate_group,
-    COALESCE((SELECT y."book_after" <= :now FROM "ledger" AS y
+    COALESCE((SELECT y."book_after" <= :now
+        AND y."entry" NOT IN (SELECT value FROM json_each(:set_aside)) FROM "ledger" AS y
         WHERE y."booked_at" IS NULL AND y."account" = seen.candidate_group
         ORDER BY y."account", y."entry" LIMIT 1), 0)
     AND NOT EXISTS (
@@ -80,6 +84,7 @@ ORDER BY seen.candidate_group;
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 30 s
 --   :group  INTEGER
 --   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 -- Transaction: its own, BEGIN IMMEDIATE. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
 -- Index: ledger_claim, ledger_work and the primary key.
@@ -92,12 +97,37 @@ WHERE "entry" = (
         ORDER BY y."entry" LIMIT 1
     )
     AND "booked_at" IS NULL AND "book_after" <= :now
+        AND "entry" NOT IN (SELECT value FROM json_each(:set_aside))
         AND ("locked_until" IS NULL OR "locked_until" <= :now)
     AND NOT EXISTS (
         SELECT 1 FROM "ledger" AS b
         WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
     )
 RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt";
+
+-- name: candidates
+-- Returns the rows that claim would take, as they are.
+--   :group  INTEGER
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+-- Transaction: the claim's, BEGIN IMMEDIATE; before candidates_take.
+-- Locks: the one writer's lock, until the commit.
+-- Index: ledger_claim, ledger_work and the primary key.
+-- Runs: when the database refused claim because of one row.
+SELECT +t."entry", +t."account", t."book_after", +t."cents", t."text", t."attempt"
+FROM "ledger" AS t
+WHERE t."entry" = (
+        SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = :group
+        ORDER BY y."entry" LIMIT 1
+    )
+    AND t."booked_at" IS NULL AND t."book_after" <= :now
+        AND t."entry" NOT IN (SELECT value FROM json_each(:set_aside))
+        AND (t."locked_until" IS NULL OR t."locked_until" <= :now)
+    AND NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = :group AND b."locked_until" > :now
+    );
 
 -- name: claim_table
 -- Takes the heads of the groups that walk found, and counts the attempt.
@@ -107,6 +137,7 @@ RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS
 --   :locked_until  microseconds since 1970, UTC, the new expiry: now + 30 s
 --   :groups  list of groups
 --   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
 -- Transaction: its own, BEGIN IMMEDIATE, after walk. Rows are the claim's after COMMIT only.
 -- Locks: the one writer's lock, until its commit.
 -- Index: ledger_claim, ledger_work and the primary key.
@@ -124,7 +155,46 @@ WHERE "entry" IN (
     )
 )
     AND "booked_at" IS NULL AND "book_after" <= :now
+        AND "entry" NOT IN (SELECT value FROM json_each(:set_aside))
         AND ("locked_until" IS NULL OR "locked_until" <= :now)
+RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt";
+
+-- name: candidates_table
+-- Returns the rows that claim_table would take, as they are.
+--   :groups  list of groups
+--   :now  microseconds since 1970, UTC, the host's clock
+--   :set_aside  list of ids, the rows that are left out: none, or those that the database refused lately
+-- Transaction: the claim's, BEGIN IMMEDIATE; before candidates_take.
+-- Locks: the one writer's lock, until the commit.
+-- Index: ledger_claim, ledger_work and the primary key.
+-- Runs: when the database refused claim_table because of one row.
+SELECT +t."entry", +t."account", t."book_after", +t."cents", t."text", t."attempt"
+FROM "ledger" AS t
+WHERE t."entry" IN (
+    SELECT (SELECT y."entry" FROM "ledger" AS y
+        WHERE y."booked_at" IS NULL AND y."account" = g.candidate_group
+        ORDER BY y."account", y."entry" LIMIT 1)
+    FROM (SELECT value AS candidate_group FROM json_each(:groups)) AS g
+    WHERE NOT EXISTS (
+        SELECT 1 FROM "ledger" AS b
+        WHERE b."booked_at" IS NULL AND b."account" = g.candidate_group AND b."locked_until" > :now
+    )
+)
+    AND t."booked_at" IS NULL AND t."book_after" <= :now
+        AND t."entry" NOT IN (SELECT value FROM json_each(:set_aside))
+        AND (t."locked_until" IS NULL OR t."locked_until" <= :now);
+
+-- name: candidates_take
+-- Takes rows that the statement before it locked, and counts the attempt. They come back in no order.
+--   :locked_until  microseconds since 1970, UTC, the new expiry: now + 30 s
+--   :ids  list of ids
+-- Transaction: that of candidates, after it, behind a savepoint.
+-- Locks: the one writer's lock, until the commit.
+-- Index: the primary key.
+-- Runs: when the database refused a claim because of one row; where it is refused, again for each half.
+UPDATE "ledger"
+SET "locked_until" = :locked_until, "attempt" = MIN("attempt", 9223372036854775806) + 1
+WHERE "entry" IN (SELECT value FROM json_each(:ids))
 RETURNING +"entry", +"account", "book_after", +"cents", "text", "attempt" - 1 AS "attempt";
 
 -- name: extend
