@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pymysql
 import pytest
 
 from sqlclaimgen.runtime import ClaimError, FaultKind, LeaseLost, StatementFailed
@@ -109,6 +111,7 @@ def _one(
                 settled = "ack"
             case "release":
                 stand.module.release(connection, [delivery])
+                settled = "release"
             case _:
                 getattr(delivery, kind)(connection)
                 settled = kind
@@ -129,5 +132,6 @@ def _fresh(stand: Stand, connection: Any, error: ClaimError) -> Any:
     """A new connection after a failure that is none of the claims' own."""
     if isinstance(error, StatementFailed) and error.kind is FaultKind.REFUSED:
         raise error
-    connection.close()
+    with contextlib.suppress(pymysql.err.Error):
+        connection.close()  # the runtime has closed one already that could not be rolled back
     return stand.connect()

@@ -88,6 +88,10 @@ def _claim(bound: Bound, scope: Scope, aside: Aside, held: Iterable[Held] = ()) 
         if not exhausted.is_spent(delivery):
             continue
         taken.deliveries = []
+        if aside.holds(delivery):  # since this claim was sent
+            taken.more = True
+            yield from unlock(delivery)
+            break
         try:
             error = yield from finish(delivery, exhausted.LETTER, aside)
         except ClaimLost:

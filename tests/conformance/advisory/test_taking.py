@@ -8,7 +8,8 @@ import pytest
 
 from sqlclaimgen.runtime import FaultKind, StatementFailed
 from sqlclaimgen.runtime.protocols import advisory
-from sqlclaimgen.runtime.steps import Close, Commit, Run
+from sqlclaimgen.runtime.protocols.held import Memory
+from sqlclaimgen.runtime.steps import Begin, Close, Commit, Run
 from tests.conformance.advisory.cases import (
     BURIED,
     DELAYED,
@@ -23,6 +24,7 @@ from tests.conformance.advisory.cases import (
 )
 from tests.conformance.harness import Stand, on_cases, substituting
 from tests.conformance.stepping import Stepper
+from tests.support.refusing import refuse
 
 
 def claiming(
@@ -370,3 +372,36 @@ def test_the_group_of_dead_letters_counts_no_attempts(stand: Stand) -> None:
         assert [delivery.attempt for delivery in claim] == [9]
     with stand.module.claim_table(connection) as claim:
         assert len(claim) == 0
+
+
+UNDELAYED = PLAIN.with_(
+    name="undelayed",
+    body=f"""
+    max_attempts = 3
+    dead_letter = {{ table = "jobs_dead" }}{PLAIN.body}attempt = {{ role = "attempt" }}
+    """,
+)
+"""A row cannot be delayed."""
+
+
+@on_cases(UNDELAYED)
+def test_a_row_that_was_left_out_meanwhile_is_not_given_up_again(stand: Stand) -> None:
+    """Two connections of one worker find a row without an attempt left, whose dead letter is refused."""
+    stand.fill(rows(stand.case, 1))
+    stand.database.execute("UPDATE jobs SET attempt = 90")
+    refuse(stand, "DELETE", {1})
+    memory, scope = Memory(), scope_of(stand.case)
+
+    def claim() -> Stepper:
+        return Stepper(
+            stand.connect(),
+            stand.module.QUEUE,
+            lambda bound: advisory.claim_one(bound, scope, memory),
+        )
+
+    late = claim()
+    late.stop_before(Begin)
+    assert [refused.id for refused in claim().finish().refused] == [1]
+    taken = late.finish()
+    assert (taken.deliveries, taken.refused, taken.more) == ([], [], True)
+    assert claim().finish().deliveries == []
